@@ -1,0 +1,43 @@
+# Two commands on a fresh machine: `make run` and `make test`. Both create .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: run test lint format clean help
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+
+run: $(VENV)/.run  ## the main study: table, figures and results in runs/gaussian
+	$(BIN)/airbayes run gaussian --out runs/gaussian --force
+
+test: $(VENV)/.test lint  ## lint, type check and all tests
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.test  ## ruff and basedpyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+
+format: $(VENV)/.test  ## fix what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "airbayes needs Python 3.11 or newer; found $$($(PYTHON) --version). Try: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing airbayes into $(VENV) (once, a minute or two) ..."
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing airbayes and its test tools into $(VENV) (once, a minute or two) ..."
+	$(PIP) -e '.[test]'
+	@touch $@ $(VENV)/.run
+
+clean:  ## remove everything that was built
+	rm -rf $(VENV) runs .pytest_cache .ruff_cache .hypothesis
