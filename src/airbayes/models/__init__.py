@@ -1,0 +1,30 @@
+"""Likelihoods, priors and the local potentials f_k the samplers descend."""
+
+from airbayes.models.base import Classifier, Model
+from airbayes.models.linear import LinearRegression, gaussian_posterior, quadratic_potentials
+from airbayes.models.local_data import LocalData, draw_minibatch, pool_agents, stack_agents
+from airbayes.models.neural import NetworkClassifier, mlp
+from airbayes.models.posterior import FullGradient, MiniBatchGradient, Posterior
+from airbayes.models.prior import GaussianPrior, LaplacePrior, Prior
+from airbayes.models.softmax import SoftmaxRegression
+
+__all__ = [
+    "Classifier",
+    "FullGradient",
+    "GaussianPrior",
+    "LaplacePrior",
+    "LinearRegression",
+    "LocalData",
+    "MiniBatchGradient",
+    "Model",
+    "NetworkClassifier",
+    "Posterior",
+    "Prior",
+    "SoftmaxRegression",
+    "draw_minibatch",
+    "gaussian_posterior",
+    "mlp",
+    "pool_agents",
+    "quadratic_potentials",
+    "stack_agents",
+]

@@ -1,0 +1,34 @@
+"""Power control: how loud each agent transmits under ‖x_j‖² ≤ mP.
+
+`gain_caps` turns the power limit into caps u on the gains ρ = α/β; a `PowerPolicy` chooses ρ under them;
+`norm_cap` and `transition_snr_db` predict before a run where the limit bites.
+"""
+
+from airbayes.power.box_qp import BoxQPResult, solve_box_qp
+from airbayes.power.gains import gain_caps, interference_gram, norm_cap, receiver_scale, transition_snr_db
+from airbayes.power.policies import (
+    Common,
+    Fixed,
+    Gains,
+    Optimal,
+    PowerPolicy,
+    Truncated,
+    policy_by_name,
+)
+
+__all__ = [
+    "BoxQPResult",
+    "Common",
+    "Fixed",
+    "Gains",
+    "Optimal",
+    "PowerPolicy",
+    "Truncated",
+    "gain_caps",
+    "interference_gram",
+    "norm_cap",
+    "policy_by_name",
+    "receiver_scale",
+    "solve_box_qp",
+    "transition_snr_db",
+]

@@ -1,0 +1,35 @@
+"""The algorithms: SGLD, DSGLD, CD-DSGLD, DSGHMC, DSGD and Q-DSGD, one file each, and their exact Gaussian laws."""
+
+from airbayes.samplers.base import Info, Sampler, State
+from airbayes.samplers.cd_dsgld import CDDSGLD
+from airbayes.samplers.drift import Clipped, Drift, Plain, Tamed
+from airbayes.samplers.dsgd import DSGD
+from airbayes.samplers.dsghmc import DSGHMC
+from airbayes.samplers.dsgld import DSGLD
+from airbayes.samplers.outage import LinkOutage, NodeOutage, Outage
+from airbayes.samplers.q_dsgd import QDSGD
+from airbayes.samplers.sgld import SGLD
+from airbayes.samplers.step_size import Constant, CosineCycles, PolynomialDecay, StepSize
+
+__all__ = [
+    "CDDSGLD",
+    "DSGD",
+    "DSGHMC",
+    "DSGLD",
+    "QDSGD",
+    "SGLD",
+    "Clipped",
+    "Constant",
+    "CosineCycles",
+    "Drift",
+    "Info",
+    "LinkOutage",
+    "NodeOutage",
+    "Outage",
+    "Plain",
+    "PolynomialDecay",
+    "Sampler",
+    "State",
+    "StepSize",
+    "Tamed",
+]

@@ -1,0 +1,19 @@
+"""Decibels: x_dB = 10 log10(x) for power ratios."""
+
+import math
+
+from airbayes.errors import AirbayesError
+
+
+def db_to_linear(decibel: float) -> float:
+    """10^(dB/10). +inf dB is an ideal link; NaN is refused."""
+    if math.isnan(decibel):
+        raise AirbayesError("SNR is NaN dB. Give a number such as 20, or leave it out for ideal links.")
+    return 10.0 ** (decibel / 10.0) if decibel < 3000 else math.inf
+
+
+def linear_to_db(ratio: float) -> float:
+    """10 log10(ratio); 0 gives −inf."""
+    if math.isnan(ratio) or ratio < 0:
+        raise AirbayesError(f"A power ratio must be zero or more, got {ratio}.")
+    return 10.0 * math.log10(ratio) if ratio > 0 else -math.inf

@@ -1,0 +1,91 @@
+"""`--dry-run`: what an experiment would do, predicted from its configuration alone."""
+
+import math
+
+from rich.console import Console
+from rich.table import Table
+
+from airbayes.experiment.build import Builder, top_t_of
+from airbayes.experiment.cells import enumerate_cells, group_by_variant
+from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+from airbayes.experiment.memory import bytes_of_batch
+from airbayes.network import second_eigenvalue
+from airbayes.power import norm_cap, transition_snr_db
+
+
+def print_plan(config: ExperimentConfig, console: Console) -> None:
+    builder = Builder(config)
+    _print_cells(builder, console)
+    _print_transitions(builder, console)
+    if "q_dsgd" in config.methods:
+        _print_top_t(builder, console)
+
+
+def _print_cells(builder: Builder, console: Console) -> None:
+    config = builder.config
+    table = Table("method", "cells", "chains", "steps", "samples kept", "memory", title=f"{config.name}: cells")
+    sampling = config.sampling
+    kept = (sampling.steps - sampling.burn_in) // sampling.thin
+    for variant, cells in group_by_variant(enumerate_cells(config)).items():
+        together = cells[: config.cells_per_batch or len(cells)]
+        memory = bytes_of_batch(builder, together)
+        table.add_row(
+            variant,
+            str(len(cells)),
+            str(sampling.chains),
+            f"{sampling.steps:,}",
+            f"{kept:,} a chain",
+            f"{memory / 1e6:,.1f} MB",
+        )
+    console.print(table)
+    console.print(f"m = {builder.problem.model.num_params:,} parameters, N = {config.network.agents} agents.\n")
+
+
+def _print_transitions(builder: Builder, console: Console) -> None:
+    """Where the power limit begins to bite: SNR ≥ w² rms(θ)²/(2η)."""
+    config = builder.config
+    if config.sampling.schedule != "constant":
+        console.print("Predictions below are for the first step size; it changes during the run.")
+    rms, source = builder.problem.typical_rms(config.first_seed)
+    table = Table(
+        "topology",
+        "weight w",
+        "2nd |eigenvalue|",
+        "transition, rms(θ) = 1",
+        f"transition, rms(θ) = {rms:.2f}",
+        "norm cap at each SNR",
+        title="Power limit: channel-driven sampling is exact above the transition SNR",
+    )
+    radio = set(config.methods) & set(RADIO_METHODS)
+    for topology, graph in builder.graphs.items():
+        w = builder.edge_weight(topology)
+        if math.isnan(w):
+            table.add_row(topology, "per link", "", "needs one weight", "needs one weight", "")
+            continue
+        eta = config.sampling.eta
+        caps = ", ".join(f"{norm_cap(w, eta, snr):.2g}" for snr in config.channel.snr_db) if radio else ""
+        table.add_row(
+            topology,
+            f"{w:.4f}",
+            f"{second_eigenvalue(graph, w):.3f}",
+            f"{transition_snr_db(w, eta):.1f} dB",
+            f"{transition_snr_db(w, eta, rms):.1f} dB",
+            caps,
+        )
+    console.print(table)
+    console.print(f"rms(θ) = {rms:.2f} is that of {source}. The norm cap is the largest rms(θ) sent at full gain.\n")
+
+
+def _print_top_t(builder: Builder, console: Console) -> None:
+    config, params = builder.config, builder.problem.model.num_params
+    table = Table(
+        "topology", *(f"{snr:g} dB" for snr in config.channel.snr_db), title="Q-DSGD: t, coordinates per block"
+    )
+    for topology, graph in builder.graphs.items():
+        row = []
+        for snr in config.channel.snr_db:
+            values = top_t_of(config, graph, params, snr)
+            low, high = int(values.min()), int(values.max())
+            row.append(f"{low}" if low == high else f"{low} to {high}")
+        table.add_row(topology, *row)
+    console.print(table)

@@ -1,0 +1,106 @@
+"""`airbayes run`: read, check, run, write, show."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from airbayes.cli.progress import make_console, make_reporter
+from airbayes.errors import AirbayesError
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.presets import PRESETS, preset
+from airbayes.experiment.toml_io import load_config
+
+USAGE = "usage: airbayes run EXPERIMENT [--out DIR] [--dry-run] [--force] [settings]"
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    out: Path | None = None
+    """Folder for the results; runs/NAME when left out."""
+    dry_run: bool = False
+    """Show the cells, predicted transition SNRs, top-t values and memory, and run nothing."""
+    force: bool = False
+    """Run even if the folder already holds results, and replace them."""
+    quiet: bool = False
+    """Print errors only."""
+    debug: bool = False
+    """Show Python tracebacks."""
+
+
+def run_command(args: list[str]) -> int:
+    if args and args[0] == "--list":
+        return _list_presets()
+    if not args or args[0] in ("-h", "--help"):
+        _parse(ExperimentConfig(), "EXPERIMENT", ["--help"])
+    if args[0].startswith("-"):
+        raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
+    options, config = _parse(_load(args[0]), args[0], args[1:])
+    console = make_console(options.quiet)
+
+    from airbayes.experiment.validate import check_config
+
+    with console.status("loading JAX and checking the configuration ..."):
+        check_config(config)
+        if options.dry_run:
+            from airbayes.cli.dry_run import print_plan
+
+            print_plan(config, console)
+            return 0
+        return _run(config, options, console)
+
+
+def _run(config: ExperimentConfig, options: RunOptions, console) -> int:
+    from airbayes.experiment.grid import run_grid
+    from airbayes.experiment.store import prepare_folder, read_dataset, write_config, write_results
+    from airbayes.report.files import show_tables, write_report_files
+
+    folder = options.out or Path("runs") / config.name
+    if prepare_folder(folder, config, force=options.force):
+        console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
+        show_tables(read_dataset(folder), console)
+        return 0
+    write_config(folder, config)
+    with make_reporter(console) as reporter:
+        results = run_grid(config, reporter)
+    write_results(folder, config, results)
+    dataset = read_dataset(folder)
+    written = write_report_files(dataset, folder)
+    show_tables(dataset, console)
+    names = ", ".join(["summary.json", "results.nc", "config.toml", *written])
+    console.print(f"\nWritten to {folder}: {names}")
+    return 0
+
+
+def _load(name: str) -> ExperimentConfig:
+    """A preset by name, or an experiment file."""
+    if name.endswith(".toml") or "/" in name:
+        return load_config(Path(name))
+    return preset(name)
+
+
+def _parse(config: ExperimentConfig, name: str, args: list[str]) -> tuple[RunOptions, ExperimentConfig]:
+    """Options and overrides; the experiment's own values are the defaults that the help shows."""
+    import tyro
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        options: Annotated[RunOptions, tyro.conf.arg(name="")]
+        config: Annotated[ExperimentConfig, tyro.conf.arg(name="")]
+
+    parsed = tyro.cli(
+        Arguments,
+        default=Arguments(RunOptions(), config),
+        prog=f"airbayes run {name}",
+        description="Run an experiment: a preset (airbayes run --list) or a .toml file. Any setting can be overridden.",
+        args=args,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    return parsed.options, parsed.config
+
+
+def _list_presets() -> int:
+    for name, make in PRESETS.items():
+        summary = (make.__doc__ or "").strip().splitlines()[0]
+        sys.stdout.write(f"{name:12} {summary}\n")
+    return 0

@@ -1,0 +1,143 @@
+"""Golomb code for the positions of t kept entries out of m.
+
+    gap g = position − previous position − 1 = q·M + r:   q zeros, a one, then r in truncated binary
+    M = max(1, ⌊ln2·m/t + 0.15⌋), the optimal parameter for gaps of density t/m
+
+The stream starts with t in as many bits as m has; M follows from (m, t), computed as (9m + 2t)//(13t) so
+that host and device agree to the integer. When t > m/2 the positions left out are coded instead.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Int, Integer, UInt8
+
+from airbayes.errors import AirbayesError
+
+MAX_PARAMS = 2**28  # keeps 9m + 2t within 32 bits
+
+
+class CodeError(AirbayesError):
+    """Positions or bytes that are not a valid code."""
+
+
+def encode_positions(positions: Integer[np.ndarray, " kept"], num_params: int) -> bytes:
+    """Bytes of the strictly increasing `positions` in 0, …, m − 1, the last byte padded with zeros."""
+    return np.packbits(position_bits(positions, num_params)).tobytes()
+
+
+def decode_positions(data: bytes, num_params: int) -> Int[np.ndarray, " kept"]:
+    """Inverse of `encode_positions`. Damaged bytes raise `CodeError` or give other valid positions."""
+    bits = np.unpackbits(np.frombuffer(data, np.uint8))
+    positions, used = read_positions(bits, num_params)
+    check_padding(bits, used)
+    return positions
+
+
+def position_bits(positions: Integer[np.ndarray, " kept"], num_params: int) -> UInt8[np.ndarray, " bit"]:
+    """The code as an array of bits (uint8), not padded."""
+    header = _header(num_params)
+    positions = positions.astype(np.int64)
+    if (np.diff(positions, prepend=-1, append=num_params) < 1).any():
+        raise CodeError(f"Positions must increase strictly from 0 to at most {num_params - 1}.")
+    coded = _complement(positions, num_params) if 2 * len(positions) > num_params else positions
+    start = ((len(positions) >> np.arange(header)[::-1]) & 1).astype(np.uint8)
+    if not len(coded):
+        return start
+    m_golomb, short, cutoff = _parameters(num_params, len(coded))
+    quotient, remainder = np.divmod(np.diff(coded, prepend=-1) - 1, m_golomb)
+    is_long = remainder >= cutoff
+    word = np.where(is_long, remainder + cutoff, remainder)
+    end = np.cumsum(quotient + 1 + short + is_long)
+    body = np.zeros(end[-1], np.uint8)
+    body[end - 1 - short - is_long] = 1
+    for place in range(short + 1):
+        rows = slice(None) if place < short else is_long
+        body[end[rows] - 1 - place] = (word[rows] >> place) & 1
+    return np.concatenate([start, body])
+
+
+def read_positions(bits: UInt8[np.ndarray, " bit"], num_params: int) -> tuple[Int[np.ndarray, " kept"], int]:
+    """Positions at the start of a stream of bits, and how many bits they took."""
+    header = _header(num_params)
+    if len(bits) < header:
+        raise CodeError(f"The code ends after {len(bits)} bits, inside its count of {header} bits.")
+    total = int(bits[:header] @ (1 << np.arange(header, dtype=np.int64)[::-1]))
+    if total > num_params:
+        raise CodeError(f"The code claims {total} positions out of {num_params}.")
+    count = min(total, num_params - total)
+    coded, used = _read_gaps(bits[header:], num_params, count)
+    return (_complement(coded, num_params) if 2 * total > num_params else coded), header + used
+
+
+def check_padding(bits: UInt8[np.ndarray, " bit"], used: int) -> None:
+    """Refuse a stream with anything but less than one byte of zeros behind its last code word."""
+    if len(bits) - used >= 8 or bits[used:].any():
+        raise CodeError(f"The code ends after {used} bits, but {len(bits)} were given: not this code, or not this m.")
+
+
+def golomb_bits(mask: Bool[Array, " param"]) -> Int[Array, ""]:
+    """Exact length of the code of a mask, in bits, on the device (jit and vmap)."""
+    m = mask.size
+    header = _header(m)
+    total = jnp.sum(mask)
+    count = jnp.minimum(total, m - total).astype(jnp.uint32)
+    coded = mask ^ (2 * total > m)
+    at = jnp.arange(m)
+    previous = jnp.concatenate([jnp.array([-1]), lax.cummax(jnp.where(coded, at, -1))[:-1]])
+    some = jnp.maximum(count, 1)
+    m_golomb = jnp.maximum((jnp.uint32(9 * m) + 2 * some) // (13 * some), 1).astype(jnp.int32)
+    short = 31 - lax.clz(m_golomb)
+    quotient, remainder = jnp.divmod(at - previous - 1, m_golomb)
+    length = quotient + 1 + short + (remainder >= (2 << short) - m_golomb)
+    return header + jnp.sum(jnp.where(coded, length, 0))
+
+
+def _header(num_params: int) -> int:
+    if not 1 <= num_params <= MAX_PARAMS:
+        raise CodeError(f"The number of parameters must be 1 to {MAX_PARAMS}, got {num_params}.")
+    return num_params.bit_length()
+
+
+def _parameters(num_params: int, count: int) -> tuple[int, int, int]:
+    """M; k = ⌊log2 M⌋; and 2^(k+1) − M, the number of remainders that need only k bits."""
+    m_golomb = max(1, (9 * num_params + 2 * count) // (13 * count))
+    short = m_golomb.bit_length() - 1
+    return m_golomb, short, (2 << short) - m_golomb
+
+
+def _complement(positions: Int[np.ndarray, " kept"], num_params: int) -> Int[np.ndarray, " rest"]:
+    rest = np.ones(num_params, bool)
+    rest[positions] = False
+    return np.flatnonzero(rest)
+
+
+def _read_gaps(bits: UInt8[np.ndarray, " bit"], num_params: int, count: int) -> tuple[Int[np.ndarray, " kept"], int]:
+    if not count:
+        return np.zeros(0, np.int64), 0
+    m_golomb, short, cutoff = _parameters(num_params, count)
+    # Whatever the bytes say: no code of `count` positions is shorter or longer than these two.
+    n = min(len(bits), count * (short + 2) + num_params // m_golomb)
+    if n < count * (short + 1):
+        raise CodeError(f"The code ends after {n} bits; {count} positions need {count * (short + 1)} or more.")
+    bits = bits[:n]
+    ones = np.append(np.flatnonzero(bits), n)
+    next_one = ones[np.searchsorted(ones, np.arange(n + 1))].tolist()
+    padded = np.concatenate([bits, np.zeros(short + 1, np.uint8)]).astype(np.int64)
+    words = np.sum([padded[i : i + n + 1] << (short - i) for i in range(short + 1)], axis=0).tolist()
+    positions, cursor, position = [], 0, -1
+    for i in range(count):
+        one = next_one[cursor]
+        if one == n:
+            raise CodeError(f"The code ends inside position {i} of {count}.")
+        word, width = words[one + 1], short + 1
+        if word >> 1 < cutoff:
+            word, width = word >> 1, short
+        else:
+            word -= cutoff
+        position += (one - cursor) * m_golomb + word + 1
+        cursor = one + 1 + width
+        if cursor > n or position >= num_params:
+            raise CodeError(f"Position {i} of {count} lies beyond the code or the {num_params} parameters.")
+        positions.append(position)
+    return np.array(positions), cursor

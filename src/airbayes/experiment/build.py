@@ -1,0 +1,198 @@
+"""From cells to samplers: every cell of a variant becomes a module of the same structure, so that they stack."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from airbayes.channel import AWGN, NoisyGainAWGN
+from airbayes.channel.rate import bits_per_block, receiver_bits
+from airbayes.compress import TopTQSGD, largest_t
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.class_problem import ClassProblem
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.linear_problem import LinearProblem
+from airbayes.experiment.problem import Problem
+from airbayes.models import FullGradient, LocalData, MiniBatchGradient, pool_agents
+from airbayes.network import (
+    Graph,
+    Mixing,
+    best_constant,
+    by_name,
+    combine,
+    from_csv,
+    max_degree,
+    metropolis,
+    mixing_matrix,
+    stack_mixings,
+)
+from airbayes.power import policy_by_name
+from airbayes.samplers import (
+    CDDSGLD,
+    DSGD,
+    DSGHMC,
+    DSGLD,
+    QDSGD,
+    SGLD,
+    Clipped,
+    Constant,
+    CosineCycles,
+    LinkOutage,
+    NodeOutage,
+    Outage,
+    Plain,
+    PolynomialDecay,
+    Sampler,
+    StepSize,
+    Tamed,
+)
+from airbayes.samplers.exact import AffineLaw, dsghmc_law, dsgld_law
+
+SCALE_BITS = 32  # of a message's scale, where it is counted
+
+
+def build_problem(config: ExperimentConfig) -> Problem:
+    return LinearProblem(config) if config.problem.kind == "linear" else ClassProblem(config)
+
+
+def build_graph(config: ExperimentConfig, topology: str) -> Graph:
+    """A graph by name, or from a CSV edge list."""
+    if topology.endswith(".csv"):
+        return from_csv(Path(topology))
+    seeded = {"seed": config.network.graph_seed} if topology in RANDOM_GRAPHS else {}
+    return by_name(topology, config.network.agents, **seeded)
+
+
+RANDOM_GRAPHS = ("random_geometric", "erdos_renyi", "small_world")
+
+
+def top_t_of(config: ExperimentConfig, graph: Graph, num_params: int, snr_db: float) -> np.ndarray:
+    """t_k of every agent at this SNR."""
+    settings = config.digital
+    bits = bits_per_block(num_params, snr_db, graph.degrees, interferers=settings.interferers, mode=settings.rate)
+    if settings.weakest_receiver:
+        bits = receiver_bits(bits, graph.edges)
+    return largest_t(num_params, bits, settings.value_bits, SCALE_BITS if settings.count_scale else 0)
+
+
+class Builder:
+    """Builds the cells of one experiment; graphs and data are made once and shared."""
+
+    def __init__(self, config: ExperimentConfig):
+        self.config = config
+        self.problem = build_problem(config)
+        names = config.network.topologies
+        self.graphs = {name: build_graph(config, name) for name in names}
+        self.mixings: dict[str, Mixing] = dict(
+            zip(names, stack_mixings(list(self.graphs.values()), config.network.weights), strict=True)
+        )
+
+    def num_agents(self, cell: Cell) -> int:
+        """Centralised SGLD is one agent with everybody's data."""
+        return 1 if cell.topology is None else self.config.network.agents
+
+    def data(self, cell: Cell) -> LocalData:
+        data = self.problem.data(cell.seed)
+        return pool_agents(data) if cell.topology is None else data
+
+    def sampler(self, cell: Cell) -> Sampler:
+        config = self.config
+        batch = config.sampling.batch_size
+        potential = self.problem.potential(self.num_agents(cell))
+        gradient = MiniBatchGradient(potential, batch) if batch else FullGradient(potential)
+        drift = {"plain": Plain(), "tamed": Tamed(), "clipped": Clipped(config.sampling.clip_norm)}[
+            config.sampling.drift
+        ]
+        if cell.topology is None:
+            return SGLD(gradient, self._step_size(), drift)
+        mixing, outage = self.mixings[cell.topology], self._outage()
+        if cell.method == "dsgld":
+            return DSGLD(gradient, mixing, self._step_size(), drift, outage)
+        if cell.method == "dsgd":
+            return DSGD(gradient, mixing, self._step_size(), drift, outage)
+        if cell.method == "dsghmc":
+            return DSGHMC(gradient, mixing, config.momentum.eta, config.momentum.friction, drift, outage)
+        assert cell.snr_db is not None
+        if cell.method == "cd_dsgld":
+            assert cell.policy is not None
+            gain_std, power = config.channel.gain_std, config.channel.power
+            channel = NoisyGainAWGN(cell.snr_db, gain_std, power) if gain_std else AWGN(cell.snr_db, power)
+            policy = policy_by_name(cell.policy)
+            return CDDSGLD(gradient, mixing, channel, policy, self._step_size(), drift, outage)
+        params = self.problem.model.num_params
+        top_t = top_t_of(config, self.graphs[cell.topology], params, cell.snr_db)
+        gamma = config.digital.consensus_step or top_t.min() / params
+        compressor = TopTQSGD(config.digital.value_bits)
+        return QDSGD(
+            gradient,
+            mixing,
+            jnp.asarray(top_t, jnp.int32),
+            self._step_size(),
+            gamma,
+            config.digital.mode,
+            compressor,
+            drift,
+            outage,
+        )
+
+    def exact_law(self, cell: Cell) -> AffineLaw | None:
+        """The sampler's own law on a linear problem, as if no power limit were reached; None where there is none."""
+        config = self.config
+        additive = not (config.network.link_outage or config.network.node_outage or config.sampling.batch_size)
+        plain = config.sampling.drift == "plain" and config.sampling.schedule == "constant"
+        if not (isinstance(self.problem, LinearProblem) and additive and plain and not config.channel.gain_std):
+            return None
+        precision, linear = self.problem.quadratics(cell.seed)
+        eta = config.sampling.eta
+        if cell.topology is None:
+            return dsgld_law(np.eye(1), precision.sum(0, keepdims=True), linear.sum(0, keepdims=True), eta)
+        weights = mixing_matrix(self.graphs[cell.topology], self._edge_weights(cell.topology))
+        if cell.method == "dsghmc":
+            return dsghmc_law(weights, precision, linear, config.momentum.eta, config.momentum.friction)
+        return dsgld_law(weights, precision, linear, eta) if cell.method in ("dsgld", "cd_dsgld") else None
+
+    def edge_weight(self, topology: str) -> float:
+        """w, where all links share one."""
+        weight = self.mixings[topology].edge_weight
+        return float("nan") if weight is None else float(weight)
+
+    def _edge_weights(self, topology: str) -> np.ndarray | float:
+        rule: dict[str, Callable] = {"best-constant": best_constant, "max-degree": max_degree, "metropolis": metropolis}
+        return rule[self.config.network.weights](self.graphs[topology])
+
+    def _step_size(self) -> StepSize:
+        sampling = self.config.sampling
+        if sampling.schedule == "polynomial":
+            return PolynomialDecay(sampling.eta, sampling.decay_offset, sampling.decay_power)
+        if sampling.schedule == "cosine":
+            return CosineCycles(sampling.eta, sampling.cycle)
+        return Constant(sampling.eta)
+
+    def _outage(self) -> Outage | None:
+        network = self.config.network
+        outages = [LinkOutage(network.link_outage)] if network.link_outage else []
+        outages += [NodeOutage(network.node_outage)] if network.node_outage else []
+        if len(outages) == 2:
+            return BothOutages(*outages)
+        return outages[0] if outages else None
+
+
+class BothOutages(eqx.Module):
+    """Links fail and nodes fail."""
+
+    links: LinkOutage
+    nodes: NodeOutage
+
+    def __call__(self, key, mixing):
+        first, second = jax.random.split(key)
+        return combine(self.links(first, mixing), self.nodes(second, mixing))
+
+
+def stack(modules: Sequence):
+    """Stack modules of equal structure along a new leading axis, for vmap."""
+    arrays, rest = zip(*(eqx.partition(module, eqx.is_array) for module in modules), strict=True)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+    return eqx.combine(stacked, rest[0])

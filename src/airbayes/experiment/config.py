@@ -1,0 +1,145 @@
+"""The configuration of an experiment: frozen dataclasses, one section a table of the TOML file.
+
+The text under each field is its help on the command line: symbol, meaning, unit. Defaults are the field values.
+"""
+
+import dataclasses
+from typing import Literal
+
+Method = Literal["sgld", "dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd"]
+Policy = Literal["optimal", "truncated", "common"]
+
+IDEAL_METHODS = ("sgld", "dsgld", "dsghmc", "dsgd")  # no noisy link, so no SNR
+RADIO_METHODS = ("cd_dsgld", "q_dsgd")
+
+
+@dataclasses.dataclass(frozen=True)
+class ProblemConfig:
+    kind: Literal["linear", "softmax", "mlp"] = "linear"
+    """What is learned: Bayesian linear regression (exact posterior known), softmax regression or a perceptron."""
+    features: int = 4
+    """Number of input features d."""
+    classes: int = 3
+    """Number of classes (softmax and mlp)."""
+    examples: int = 20
+    """E_k, training examples per agent."""
+    test_examples: int = 600
+    """Test examples (softmax and mlp)."""
+    noise_std: float = 1.0
+    """σ, standard deviation of the observation noise (linear) or of the class blobs (softmax, mlp)."""
+    heterogeneity: float = 0.5
+    """How far the agents' inputs lie apart, in standard deviations; 0 is IID data."""
+    width: int = 32
+    """Units per hidden layer (mlp)."""
+    depth: int = 2
+    """Hidden layers (mlp)."""
+    prior: Literal["gaussian", "laplace"] = "gaussian"
+    """Prior p(θ), independent over parameters (linear: gaussian only)."""
+    prior_scale: float = 1.0
+    """s, scale of the prior: N(0, s²) or Laplace(0, s)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkConfig:
+    agents: int = 5
+    """N, number of agents."""
+    topologies: tuple[str, ...] = ("full", "star", "ring")
+    """Graphs: full, star, ring, line, grid, random_geometric, erdos_renyi, small_world, or a CSV edge list (*.csv)."""
+    weights: Literal["best-constant", "max-degree", "metropolis"] = "best-constant"
+    """w, mixing weights; CD-DSGLD needs one weight for all links, so not metropolis."""
+    graph_seed: int = 0
+    """Seed of the random graphs."""
+    link_outage: float = 0.0
+    """p, probability that a link is down in a step, 0 to below 1."""
+    node_outage: float = 0.0
+    """Probability that an agent is silent and deaf in a step, 0 to below 1."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ChannelConfig:
+    snr_db: tuple[float, ...] = (0.0, 10.0, 20.0, 30.0)
+    """SNR = P/N0 in dB, one cell each, for cd_dsgld and q_dsgd."""
+    power: float = 1.0
+    """P, transmit power limit per channel use, linear."""
+    gain_std: float = 0.0
+    """Standard deviation of the link-gain error (cd_dsgld), relative; 0 is perfect compensation."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SamplingConfig:
+    eta: float = 1e-3
+    """η, step size."""
+    steps: int = 2000
+    """S, iterations (radio blocks)."""
+    burn_in: int = 1000
+    """Iterations discarded before samples are kept."""
+    thin: int = 1
+    """Keep every so many iterations after burn-in."""
+    chains: int = 1
+    """Independent chains per cell on the same data (for R-hat, and for sharper moments)."""
+    schedule: Literal["constant", "polynomial", "cosine"] = "constant"
+    """How η changes: constant, η(1+s/b)^(−γ), or cosine cycles."""
+    decay_offset: float = 1000.0
+    """b of the polynomial schedule, in steps."""
+    decay_power: float = 0.55
+    """γ of the polynomial schedule."""
+    cycle: int = 1000
+    """Period of the cosine schedule, in steps."""
+    drift: Literal["plain", "tamed", "clipped"] = "plain"
+    """Gradient as it is, tamed g/(1+η‖g‖), or clipped to clip_norm."""
+    clip_norm: float = 100.0
+    """c, largest gradient norm (drift = clipped)."""
+    batch_size: int = 0
+    """B, examples per gradient, drawn without replacement; 0 uses all."""
+    start: Literal["shared", "independent"] = "shared"
+    """Whether all agents start from one θ⁰ or each from its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MomentumConfig:
+    eta: float = 0.02
+    """η of DSGHMC, its own step size."""
+    friction: float = 10.0
+    """γ of DSGHMC, friction."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DigitalConfig:
+    mode: Literal["memory", "own-value", "zero-fill"] = "memory"
+    """What a receiver does with coordinates that were not sent (q_dsgd)."""
+    value_bits: int = 10
+    """N_b, bits per sent value: sign and level."""
+    consensus_step: float = 0.0
+    """γ of the memory mode; 0 takes min_k t_k/m."""
+    interferers: Literal["all", "others"] = "all"
+    """Interferers in SINR_k: deg_k as printed, or deg_k − 1."""
+    rate: Literal["complex", "real"] = "complex"
+    """log2(1+SINR) as printed, or ½log2(1+SINR) for real-valued channel uses."""
+    weakest_receiver: bool = False
+    """Whether a sender is held to the slowest of its receivers."""
+    count_scale: bool = False
+    """Whether the 32-bit scale of a message counts against its budget."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ExperimentConfig:
+    name: str = "custom"
+    """Name of the experiment, printed with its results."""
+    methods: tuple[Method, ...] = ("dsgld", "cd_dsgld")
+    """Algorithms to run."""
+    policies: tuple[Policy, ...] = ("optimal",)
+    """Power policies of cd_dsgld, one curve each."""
+    seeds: int = 1
+    """How many seeds; a seed redraws data, start and noise."""
+    first_seed: int = 0
+    """The first seed, so that a study can be split by seed."""
+    evaluations: int = 30
+    """Points in time at which metrics are stored, spread evenly."""
+    cells_per_batch: int = 0
+    """Cells of one method that run together; 0 runs all at once. Fewer need less memory."""
+    problem: ProblemConfig = ProblemConfig()
+    network: NetworkConfig = NetworkConfig()
+    channel: ChannelConfig = ChannelConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    momentum: MomentumConfig = MomentumConfig()
+    digital: DigitalConfig = DigitalConfig()

@@ -1,0 +1,127 @@
+"""Bayesian linear regression whose posterior is known: how far is what was sampled from the truth?"""
+
+from functools import lru_cache
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.problem import DATA_STREAM, Metrics, Observer, Problem, state_metrics
+from airbayes.metrics import RunningMoments, w2_gaussians
+from airbayes.models import (
+    LinearRegression,
+    LocalData,
+    gaussian_posterior,
+    quadratic_potentials,
+    stack_agents,
+)
+from airbayes.samplers.exact import AffineLaw, agent_law, average_law
+
+
+class MomentObserver(Observer):
+    """Running mean and covariance of every agent and, as the last row, of the network average."""
+
+    num_params: int = eqx.field(static=True)
+
+    def empty(self, num_agents: int) -> RunningMoments:
+        return RunningMoments.empty((num_agents + 1, self.num_params))
+
+    def update(self, tracker: RunningMoments, theta: Float[Array, "agent param"]) -> RunningMoments:
+        return tracker.update(jnp.concatenate([theta, theta.mean(axis=0, keepdims=True)]))
+
+    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
+        return theta.mean(axis=0)
+
+    def snapshot(self, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
+        return state_metrics(theta)
+
+
+class LinearProblem(Problem):
+    """Every agent's inputs lie around its own centre; the slope has rms 1, so that predictions at rms 1 apply."""
+
+    def __init__(self, config: ExperimentConfig):
+        self.config = config
+        self.num_agents = config.network.agents
+        self.model = LinearRegression(config.problem.features, config.problem.noise_std)
+        self.draw = lru_cache(self._draw)  # one draw per seed, shared by all cells
+
+    def data(self, seed: int) -> LocalData:
+        return self.draw(seed)
+
+    def _draw(self, seed: int) -> LocalData:
+        settings, agents = self.config.problem, self.num_agents
+        rng = np.random.default_rng([seed, DATA_STREAM])
+        slope = rng.normal(size=settings.features)
+        slope /= np.sqrt(np.mean(slope**2))
+        centres = settings.heterogeneity * rng.normal(size=(agents, 1, settings.features))
+        inputs = centres + rng.normal(size=(agents, settings.examples, settings.features))
+        targets = inputs @ slope + settings.noise_std * rng.normal(size=(agents, settings.examples))
+        return stack_agents(list(inputs.astype(np.float32)), list(targets.astype(np.float32)))
+
+    def quadratics(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """A_k and b_k of every agent."""
+        settings = self.config.problem
+        return quadratic_potentials(self.data(seed), settings.noise_std, settings.prior_scale)
+
+    def posterior(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """The true mean and covariance."""
+        return gaussian_posterior(*self.quadratics(seed))
+
+    def observer(self, seed: int) -> MomentObserver:
+        return MomentObserver(self.model.num_params)
+
+    def typical_rms(self, seed: int) -> tuple[float, str]:
+        return float(np.sqrt(np.mean(self.posterior(seed)[0] ** 2))), "the exact posterior mean"
+
+    def finish(self, seed: int, tracker: RunningMoments, theta: np.ndarray, law: AffineLaw | None) -> Metrics:
+        """Distances of the sampled moments to the true posterior and, where known, to the sampler's own exact law."""
+        mean, cov = _pool_chains(tracker)
+        agents, params = theta.shape[1:]
+        true_mean, true_cov = self.posterior(seed)
+        w2 = w2_gaussians(mean, cov, true_mean, true_cov)
+        mean_error = np.sqrt(np.sum((mean - true_mean) ** 2, axis=-1))
+        cov_error = np.linalg.norm(cov - true_cov, axis=(-2, -1)) / np.linalg.norm(true_cov)
+        scalars = {
+            "w2_agent": float(np.mean(w2[:agents])),
+            "w2_network": float(w2[agents]),
+            "mean_error_agent": float(np.mean(mean_error[:agents])),
+            "mean_error_network": float(mean_error[agents]),
+            "cov_error_agent": float(np.mean(cov_error[:agents])),
+            "cov_error_network": float(cov_error[agents]),
+        }
+        if law is not None and law.spectral_radius() < 1:  # an unstable chain has no stationary law to compare with
+            stationary = law.stationary()
+            laws = [agent_law(*stationary, k, params) for k in range(agents)]
+            laws.append(average_law(*stationary, agents, params))
+            exact_mean, exact_cov = (np.stack(part) for part in zip(*laws, strict=True))
+            to_law = w2_gaussians(mean, cov, exact_mean, exact_cov)
+            bias = w2_gaussians(exact_mean, exact_cov, true_mean, true_cov)
+            scalars |= {
+                "w2_agent_to_law": float(np.mean(to_law[:agents])),
+                "w2_network_to_law": float(to_law[agents]),
+                "w2_agent_predicted": float(np.mean(bias[:agents])),
+                "w2_network_predicted": float(bias[agents]),
+            }
+        arrays = {
+            "sampled_mean": (("agent", "param"), mean[:agents]),
+            "sampled_cov": (("agent", "param", "param2"), cov[:agents]),
+            "network_mean": (("param",), mean[agents]),
+            "network_cov": (("param", "param2"), cov[agents]),
+            "posterior_mean": (("param",), true_mean),
+            "posterior_cov": (("param", "param2"), true_cov),
+        }
+        return Metrics(scalars, {"w2": w2[:agents]}, arrays)
+
+
+def _pool_chains(tracker: RunningMoments) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance [agent + 1, ...] over all chains, which have equal counts, in float64."""
+    count = np.asarray(tracker.count, np.float64)[:, None, None]
+    means = np.asarray(tracker.average.rounded, np.float64) + np.asarray(tracker.average.remainder, np.float64)
+    spread = np.asarray(tracker.spread.rounded, np.float64) + np.asarray(tracker.spread.remainder, np.float64)
+    mean = means.mean(axis=0)
+    gaps = means - mean
+    scatter = spread.mean(axis=0) + np.einsum("cki,ckj->kij", gaps, gaps) / len(gaps)
+    total = count.sum()
+    return mean, scatter * total / max(total - 1, 1)

@@ -1,0 +1,133 @@
+"""The loop over steps, for a batch of cells × chains in one compiled program.
+
+One `fori_loop` with traced bounds: any chunk length runs the same machine code, so the result does not depend on how a
+run is cut, and progress, checkpoints and checks live between chunks. Nothing of the trajectory is stored but the
+tracker, a thinned trace of a few scalars, and gauges (mean, least, largest of what the sampler reports).
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from airbayes.experiment.problem import Observer
+from airbayes.samplers import Info, Sampler, State
+
+RUNAWAY_RMS = 1e6  # beyond this a chain has diverged, finite or not
+
+
+class Gauges(eqx.Module):
+    """What the sampler reports, condensed over steps: [agent] each."""
+
+    total: Info  # sums over the steps after burn-in
+    least: Info  # over all steps
+    most: Info
+    count: Int[Array, ""]  # steps in `total`
+
+    def update(self, info: Info, counted: Int[Array, ""]) -> "Gauges":
+        tree = jax.tree.map
+        return Gauges(
+            tree(lambda total, value: total + counted * value, self.total, info),
+            tree(jnp.minimum, self.least, info),
+            tree(jnp.maximum, self.most, info),
+            self.count + counted,
+        )
+
+
+class Carry(eqx.Module):
+    """Everything a run needs to go on: save it and the run resumes bit for bit."""
+
+    state: State
+    tracker: PyTree
+    trace: Float[Array, "... draw quantity"]
+    gauges: Gauges
+    bad_step: Int[Array, "..."]  # the step at which θ left the finite range; −1 while it has not
+
+
+class Batch(eqx.Module):
+    """What does not change during a run, stacked over cells (keys over cells and chains)."""
+
+    sampler: Sampler
+    data: PyTree
+    observer: Observer
+    keys: Key[Array, "cell chain"]
+
+
+class Loop(eqx.Module):
+    """How samples are kept: after `burn_in`, every `thin` steps, `draws` in all."""
+
+    burn_in: int = eqx.field(static=True)
+    thin: int = eqx.field(static=True)
+    draws: int = eqx.field(static=True)
+
+    def start(self, batch: Batch, theta: Float[Array, "cell chain agent param"]) -> Carry:
+        """The carry before the first step."""
+
+        def one_chain(sampler, data, observer, key, theta):
+            state = sampler.init(theta)
+            shapes = jax.eval_shape(lambda: sampler.step(key, state, data)[1])
+            quantities = jax.eval_shape(observer.monitor, theta).shape[0]
+
+            def filled(value: float) -> Info:
+                return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value), shapes)
+
+            gauges = Gauges(filled(0.0), filled(jnp.inf), filled(-jnp.inf), jnp.zeros((), jnp.int32))
+            trace = jnp.zeros((self.draws, quantities))
+            return Carry(state, observer.empty(len(theta)), trace, gauges, jnp.full((), -1, jnp.int32))
+
+        return eqx.filter_jit(over_cells_and_chains(one_chain))(batch, theta)
+
+    def advance(self, batch: Batch, carry: Carry, begin: int, end: int) -> Carry:
+        """Steps `begin` to `end` (counted from 0, end excluded). The carry handed in is used up."""
+        return _advance(self, batch, carry, jnp.int32(begin), jnp.int32(end))
+
+
+def over_cells_and_chains(function: Callable) -> Callable:
+    """Vmap a function of (sampler, data, observer, key, *rest of one chain) over a batch."""
+
+    def run(batch: Batch, *rest):
+        def one_cell(sampler, data, observer, keys, *rest):
+            chain = lambda key, *rest: function(sampler, data, observer, key, *rest)  # noqa: E731
+            return eqx.filter_vmap(chain)(keys, *rest)
+
+        return eqx.filter_vmap(one_cell)(batch.sampler, batch.data, batch.observer, batch.keys, *rest)
+
+    return run
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
+    loop, batch, begin, end = frozen
+
+    def step(sampler, data, observer, key, state, gauges, bad_step, counted):
+        state, info = sampler.step(key, state, data)
+        size = jnp.max(jnp.mean(state.theta**2, axis=-1))
+        fine = size < RUNAWAY_RMS**2  # False for NaN too
+        bad_step = jnp.where((bad_step < 0) & ~fine, state.step, bad_step)
+        return state, gauges.update(info, counted), bad_step
+
+    def keep(sampler, data, observer, key, theta, tracker):
+        return observer.update(tracker, theta), observer.monitor(theta)
+
+    def body(index, carry: Carry) -> Carry:
+        counted = (index >= loop.burn_in).astype(jnp.int32)
+        run_step = over_cells_and_chains(lambda *args: step(*args, counted))
+        state, gauges, bad_step = run_step(batch, carry.state, carry.gauges, carry.bad_step)
+        since = index + 1 - loop.burn_in
+
+        def kept(tracker, trace):
+            tracker, quantities = over_cells_and_chains(keep)(batch, state.theta, tracker)
+            return tracker, trace.at[:, :, since // loop.thin - 1].set(quantities)
+
+        # `since` is the same for all cells, so this stays a real branch and costs nothing when not taken.
+        is_kept = (since > 0) & (since % loop.thin == 0)
+        tracker, trace = jax.lax.cond(is_kept, kept, lambda *same: same, carry.tracker, carry.trace)
+        return Carry(state, tracker, trace, gauges, bad_step)
+
+    return jax.lax.fori_loop(begin, end, body, carry)
+
+
+def _advance(loop: Loop, batch: Batch, carry: Carry, begin: Int[Array, ""], end: Int[Array, ""]) -> Carry:
+    return _advance_donating((loop, batch, begin, end), carry)

@@ -1,0 +1,101 @@
+"""What an experiment asks of a problem: data, a start, a potential, and an observer that turns samples into metrics."""
+
+import abc
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.models import GaussianPrior, LaplacePrior, LocalData, Model, Posterior
+from airbayes.samplers.exact import AffineLaw
+
+DATA_STREAM, START_STREAM = 1, 2  # data and θ⁰ depend on the seed alone, never on the cell
+
+
+@dataclasses.dataclass(frozen=True)
+class Metrics:
+    """The outcome of one cell, on the host."""
+
+    scalars: dict[str, float]
+    per_agent: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = dataclasses.field(
+        default_factory=dict
+    )  # name → (dims, values)
+
+
+class Observer(eqx.Module):
+    """Looks at samples on the device, so that no trajectory is ever stored."""
+
+    @abc.abstractmethod
+    def empty(self, num_agents: int) -> PyTree:
+        """The tracker before any kept sample."""
+
+    @abc.abstractmethod
+    def update(self, tracker: PyTree, theta: Float[Array, "agent param"]) -> PyTree:
+        """The tracker after one more kept sample."""
+
+    @abc.abstractmethod
+    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
+        """A few scalars of a kept sample, for R-hat and ESS."""
+
+    @abc.abstractmethod
+    def snapshot(self, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
+        """Metrics of the current state alone, stored over iterations."""
+
+
+class Problem(abc.ABC):
+    """A data source and a model. Everything random in it depends on the seed alone."""
+
+    model: Model
+    num_agents: int
+    config: ExperimentConfig
+
+    @abc.abstractmethod
+    def data(self, seed: int) -> LocalData:
+        """Training data of all agents, [agent, example, ...]; drawn once per seed."""
+
+    @abc.abstractmethod
+    def observer(self, seed: int) -> Observer:
+        """What looks at the samples of this seed."""
+
+    @abc.abstractmethod
+    def finish(self, seed: int, tracker: PyTree, theta: np.ndarray, law: AffineLaw | None) -> Metrics:
+        """Metrics of a cell from the trackers ([chain, ...]) and last θ [chain, agent, param] of its chains.
+
+        `law` is the exact law of the sampler where it is known (linear problems, no power limit reached).
+        """
+
+    @abc.abstractmethod
+    def typical_rms(self, seed: int) -> tuple[float, str]:
+        """The rms(θ) for which to predict transition SNRs, and where the number comes from."""
+
+    def potential(self, num_agents: int) -> Posterior:
+        """f_k, with the prior shared by `num_agents`."""
+        settings = self.config.problem
+        prior = {"gaussian": GaussianPrior, "laplace": LaplacePrior}[settings.prior]
+        return Posterior(self.model.log_likelihood, prior(settings.prior_scale), num_agents)
+
+    def start(self, seed: int, num_agents: int, chains: int) -> Float[Array, "chain agent param"]:
+        """θ⁰ of every chain: one for all agents, or one each."""
+        key = jax.random.fold_in(jax.random.key(seed), START_STREAM)
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(chains))
+
+        def one_chain(chain_key):
+            if self.config.sampling.start == "shared":
+                return jnp.tile(self.model.init(chain_key), (num_agents, 1))
+            return jax.vmap(self.model.init)(jax.random.split(chain_key, num_agents))
+
+        return jax.vmap(one_chain)(keys)
+
+
+def state_metrics(theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
+    """rms(θ_k), which the power limit caps, and the distance of each agent from the network average."""
+    gap = theta - theta.mean(axis=0)
+    return {
+        "rms": jnp.sqrt(jnp.mean(theta**2, axis=-1)),
+        "disagreement": jnp.sqrt(jnp.mean(gap**2, axis=-1)),
+    }

@@ -1,0 +1,100 @@
+"""The results folder. Every file is written under another name, flushed, and moved into place: whole or not at all."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from airbayes.errors import ConfigError, ResultsError
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.dataset import to_dataset, to_summary
+from airbayes.experiment.grid import CellResult
+from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
+
+CONFIG, SUMMARY, RESULTS = "config.toml", "summary.json", "results.nc"
+
+
+def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = False) -> bool:
+    """Make the folder and check that it can be written. True when it already holds this experiment, complete.
+
+    A folder with another experiment is refused unless `force` is given: results are never overwritten unasked.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".writable-"):
+            pass
+    except OSError as error:
+        raise ResultsError(
+            f"Cannot write to {folder}: {error.strerror or error}. Choose another folder with --out."
+        ) from error
+    if force or not (folder / CONFIG).exists():
+        return False
+    try:
+        found = load_config(folder / CONFIG)
+    except ConfigError as error:
+        raise ResultsError(f"{folder} holds an unreadable {CONFIG} ({error}). Use --force to overwrite it.") from error
+    changed = changed_fields(found, config)
+    if changed:
+        listed = "\n  ".join(changed)
+        raise ResultsError(
+            f"{folder} holds results of another configuration. Use another --out, or --force to overwrite. "
+            f"Changed:\n  {listed}"
+        )
+    return (folder / SUMMARY).exists() and (folder / RESULTS).exists()
+
+
+def write_config(folder: Path, config: ExperimentConfig) -> None:
+    """The complete configuration, which `airbayes run` takes again."""
+    write_text(folder / CONFIG, dump_config(config))
+
+
+def write_results(folder: Path, config: ExperimentConfig, results: list[CellResult]) -> None:
+    """results.nc first, summary.json last: a folder with a summary is complete."""
+    dataset = to_dataset(config, results)
+    encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
+    write_atomically(folder / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
+    write_text(folder / SUMMARY, json.dumps(to_summary(config, results), indent=1, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """`write` fills a temporary file beside `path`, which is then flushed to disk and renamed."""
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        write(temporary)
+        with open(temporary, "rb+") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise ResultsError(
+            f"Could not write {path}: {error.strerror or error}. Free some space or choose --out."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_summary(folder: Path) -> dict:
+    try:
+        return json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"Cannot read {folder / SUMMARY}: {error}. Is {folder} a results folder?") from error
+
+
+def read_dataset(folder: Path):
+    """The whole Dataset, in memory."""
+    import xarray as xr
+
+    try:
+        with xr.open_dataset(folder / RESULTS, engine="h5netcdf") as dataset:
+            return dataset.load()
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"Cannot read {folder / RESULTS}: {error}. Is {folder} a results folder?") from error

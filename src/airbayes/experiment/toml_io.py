@@ -1,0 +1,105 @@
+"""Experiment files: TOML in and out, strict about names and types, all complaints at once."""
+
+import dataclasses
+import difflib
+import tomllib
+import typing
+from pathlib import Path
+from typing import Any
+
+from airbayes.errors import ConfigError
+from airbayes.experiment.config import ExperimentConfig
+
+MAX_BYTES = 1_000_000  # an experiment file is a page of text
+
+
+def load_config(path: Path) -> ExperimentConfig:
+    """Read an experiment file. Every wrong name and type in it is reported, not just the first."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(
+                f"{path} has {path.stat().st_size:,} bytes; an experiment file has at most {MAX_BYTES:,}."
+            )
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"Cannot read {path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}). Is it a TOML file?") from error
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source} is not valid TOML: {error}.") from error
+    problems: list[str] = []
+    config = _build(ExperimentConfig, table, "", problems)
+    if problems:
+        raise ConfigError([f"{source}: {problem}" for problem in problems])
+    return config
+
+
+def dump_config(config: ExperimentConfig) -> str:
+    """The complete configuration as TOML; loading it gives an equal configuration."""
+    import tomli_w
+
+    return tomli_w.dumps(dataclasses.asdict(config))
+
+
+def changed_fields(old: ExperimentConfig, new: ExperimentConfig) -> list[str]:
+    """Dotted names of the fields that differ, with both values."""
+
+    def walk(a: Any, b: Any, prefix: str) -> list[str]:
+        lines: list[str] = []
+        for field in dataclasses.fields(a):
+            x, y = getattr(a, field.name), getattr(b, field.name)
+            if dataclasses.is_dataclass(x):
+                lines += walk(x, y, f"{prefix}{field.name}.")
+            elif x != y:
+                lines.append(f"{prefix}{field.name}: {x!r} → {y!r}")
+        return lines
+
+    return walk(old, new, "")
+
+
+def _build(cls: type, table: dict[str, Any], prefix: str, problems: list[str]) -> Any:
+    """A dataclass from a TOML table; complaints are appended, defaults fill the gaps."""
+    hints = typing.get_type_hints(cls)
+    for name in table:
+        if name not in hints:
+            near = difflib.get_close_matches(name, hints, n=1)
+            hint = f" Did you mean {prefix}{near[0]}?" if near else f" Known: {', '.join(hints)}."
+            problems.append(f"unknown setting {prefix}{name}.{hint}")
+    values = {}
+    for name, kind in hints.items():
+        if name not in table:
+            continue
+        if dataclasses.is_dataclass(kind):
+            if isinstance(table[name], dict):
+                values[name] = _build(typing.cast(type, kind), table[name], f"{prefix}{name}.", problems)
+            else:
+                problems.append(f"{prefix}{name} = {table[name]!r} must be a table, [{prefix}{name}].")
+        else:
+            values[name] = _value(kind, table[name], f"{prefix}{name}", problems)
+    return cls(**values)
+
+
+def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
+    """One setting, converted where nothing is lost (int to float, list to tuple)."""
+    origin, options = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        if isinstance(value, list):
+            return tuple(_value(options[0], item, f"{name}[{i}]", problems) for i, item in enumerate(value))
+        problems.append(f"{name} = {value!r} must be a list, for example [{value!r}].")
+    elif origin is typing.Literal:
+        if value in options:
+            return value
+        problems.append(f"{name} = {value!r} must be one of {', '.join(map(str, options))}.")
+    elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
+        return value
+    else:
+        problems.append(f"{name} = {value!r} must be of type {kind.__name__}, not {type(value).__name__}.")
+    return value

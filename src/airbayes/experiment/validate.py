@@ -1,0 +1,154 @@
+"""Checks a configuration as a whole and lists everything that is wrong, before anything is compiled."""
+
+import math
+
+from airbayes.errors import AirbayesError, ConfigError
+from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+
+
+def check_config(config: ExperimentConfig) -> None:
+    """Raise ConfigError with one line per problem."""
+    problems = find_problems(config)
+    if problems:
+        raise ConfigError(problems)
+
+
+def find_problems(config: ExperimentConfig) -> list[str]:
+    return [
+        *_lists(config),
+        *_numbers(config),
+        *_sampling(config),
+        *_radio(config),
+        *_graphs(config),
+    ]
+
+
+def _lists(config: ExperimentConfig) -> list[str]:
+    needed = {"methods": config.methods, "network.topologies": config.network.topologies}
+    if "cd_dsgld" in config.methods:
+        needed["policies"] = config.policies
+    if set(config.methods) & set(RADIO_METHODS):
+        needed["channel.snr_db"] = config.channel.snr_db
+    problems = [f"{name} is empty; name at least one." for name, values in needed.items() if not values]
+    for name, values in needed.items():
+        twice = sorted({str(value) for value in values if values.count(value) > 1})
+        problems += [f"{name} lists {', '.join(twice)} more than once; remove the repetition."] if twice else []
+    return problems
+
+
+def _numbers(config: ExperimentConfig) -> list[str]:
+    """Ranges of single numbers: (name, value, lowest, highest)."""
+    p, n, c, s, m, d = (
+        config.problem,
+        config.network,
+        config.channel,
+        config.sampling,
+        config.momentum,
+        config.digital,
+    )
+    above_zero = math.ulp(0.0)
+    below_one = 1 - 1e-9
+    ranges: list[tuple[str, float, float, float]] = [
+        ("seeds", config.seeds, 1, 1_000_000),
+        ("first_seed", config.first_seed, 0, 2**31 - 1),
+        ("evaluations", config.evaluations, 1, 100_000),
+        ("cells_per_batch", config.cells_per_batch, 0, 1_000_000),
+        ("problem.features", p.features, 1, 1_000_000),
+        ("problem.classes", p.classes, 2, 10_000),
+        ("problem.examples", p.examples, 1, 10_000_000),
+        ("problem.test_examples", p.test_examples, 1, 10_000_000),
+        ("problem.noise_std", p.noise_std, above_zero, 1e6),
+        ("problem.heterogeneity", p.heterogeneity, 0, 1e3),
+        ("problem.width", p.width, 1, 100_000),
+        ("problem.depth", p.depth, 1, 100),
+        ("problem.prior_scale", p.prior_scale, above_zero, 1e6),
+        ("network.agents", n.agents, 1, 1_000_000),
+        ("network.graph_seed", n.graph_seed, 0, 2**31 - 1),
+        ("network.link_outage", n.link_outage, 0, below_one),
+        ("network.node_outage", n.node_outage, 0, below_one),
+        ("channel.power", c.power, above_zero, 1e12),
+        ("channel.gain_std", c.gain_std, 0, 1e3),
+        ("sampling.eta", s.eta, above_zero, 1e3),
+        ("sampling.steps", s.steps, 1, 2**30),
+        ("sampling.burn_in", s.burn_in, 0, 2**30),
+        ("sampling.thin", s.thin, 1, 2**30),
+        ("sampling.chains", s.chains, 1, 1_000_000),
+        ("sampling.decay_offset", s.decay_offset, above_zero, 1e12),
+        ("sampling.decay_power", s.decay_power, 0, 10),
+        ("sampling.cycle", s.cycle, 1, 2**30),
+        ("sampling.clip_norm", s.clip_norm, above_zero, 1e12),
+        ("sampling.batch_size", s.batch_size, 0, p.examples),
+        ("momentum.eta", m.eta, above_zero, 1e3),
+        ("momentum.friction", m.friction, above_zero, 1e6),
+        ("digital.value_bits", d.value_bits, 2, 16),
+        ("digital.consensus_step", d.consensus_step, 0, 1),
+    ]
+    problems = []
+    for name, value, low, high in ranges:
+        if not low <= value <= high:  # False for NaN too
+            least = "above 0" if low == above_zero else f"at least {low:g}"
+            most = "below 1" if high == below_one else f"at most {high:,g}"
+            problems.append(f"{name} = {value} must be {least} and {most}.")
+    return problems
+
+
+def _sampling(config: ExperimentConfig) -> list[str]:
+    s, problems = config.sampling, []
+    if s.burn_in >= s.steps:
+        problems.append(
+            f"sampling.burn_in = {s.burn_in} leaves no sample of sampling.steps = {s.steps}; "
+            f"use a burn-in below {s.steps}."
+        )
+    elif s.thin > s.steps - s.burn_in:
+        problems.append(
+            f"sampling.thin = {s.thin} keeps nothing of the {s.steps - s.burn_in} steps after burn-in; "
+            f"use at most {s.steps - s.burn_in}."
+        )
+    if config.problem.kind == "linear" and config.problem.prior != "gaussian":
+        problems.append(
+            f"problem.prior = {config.problem.prior!r} has no exact posterior with problem.kind = 'linear'; "
+            "use 'gaussian'."
+        )
+    return problems
+
+
+def _radio(config: ExperimentConfig) -> list[str]:
+    problems = []
+    if set(config.methods) & set(RADIO_METHODS):
+        for snr in config.channel.snr_db:
+            if not math.isfinite(snr) or abs(snr) > 200:
+                problems.append(
+                    f"channel.snr_db holds {snr}; give finite decibels between -200 and 200 "
+                    "(ideal links are the methods dsgld and dsgd)."
+                )
+    if "cd_dsgld" in config.methods and config.network.weights == "metropolis":
+        problems.append(
+            "network.weights = 'metropolis' cannot be used by cd_dsgld: an analog signal reaches all neighbours "
+            "with one weight. Use 'best-constant' or 'max-degree', or leave cd_dsgld out."
+        )
+    if "optimal" in config.policies and "cd_dsgld" in config.methods and config.network.agents > 512:
+        problems.append(
+            f"policies holds 'optimal', which needs every pair's Gram entry and stops at 512 agents; "
+            f"network.agents = {config.network.agents}. Use 'truncated' or 'common'."
+        )
+    return problems
+
+
+def _graphs(config: ExperimentConfig) -> list[str]:
+    """Build every graph and its weights: unknown names, missing files, gossip that does not contract."""
+    from airbayes.experiment.build import build_graph
+    from airbayes.network import build_mixing
+
+    problems = []
+    for topology in config.network.topologies:
+        try:
+            graph = build_graph(config, topology)
+            if graph.num_agents != config.network.agents:
+                problems.append(
+                    f"network.topologies: {topology} has {graph.num_agents} agents but "
+                    f"network.agents = {config.network.agents}; make them equal."
+                )
+            build_mixing(graph, config.network.weights)
+        except AirbayesError as error:
+            problems.append(f"network.topologies: {topology}: {error}")
+    return problems

@@ -1,0 +1,66 @@
+"""The agents' data, padded to one rectangular array.
+
+Weights are 1 on real examples and 0 on padding, so agents may hold different numbers of examples E_k.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, Shaped
+
+from airbayes.errors import AirbayesError
+
+
+class LocalData(eqx.Module):
+    """Examples of every agent; below vmap over agents the leading axis is gone."""
+
+    inputs: Shaped[Array, "..."]  # [agent, example, ...]
+    targets: Shaped[Array, "..."]  # [agent, example, ...]
+    weights: Float[Array, "*agent example"]
+
+    @property
+    def count(self) -> Float[Array, "*agent"]:
+        """E_k, the number of real examples."""
+        return jnp.sum(self.weights > 0, axis=-1).astype(jnp.float32)
+
+
+def stack_agents(inputs: list, targets: list) -> LocalData:
+    """Pad the agents' own arrays to the longest and stack them; agents may hold different numbers."""
+    if len(inputs) != len(targets) or not inputs:
+        raise AirbayesError(f"Need one input and one target array per agent, got {len(inputs)} and {len(targets)}.")
+    counts = [len(rows) for rows in inputs]
+    for agent, (rows, labels) in enumerate(zip(inputs, targets, strict=True)):
+        if len(rows) != len(labels) or len(rows) == 0:
+            raise AirbayesError(
+                f"Agent {agent} has {len(rows)} inputs and {len(labels)} targets; need equal, at least 1."
+            )
+    longest = max(counts)
+
+    def padded(rows: np.ndarray) -> np.ndarray:
+        rows = np.asarray(rows)
+        return np.pad(rows, [(0, longest - len(rows))] + [(0, 0)] * (rows.ndim - 1))
+
+    return LocalData(
+        inputs=jnp.asarray(np.stack([padded(rows) for rows in inputs])),
+        targets=jnp.asarray(np.stack([padded(rows) for rows in targets])),
+        weights=jnp.asarray(np.arange(longest) < np.array(counts)[:, None], jnp.float32),
+    )
+
+
+def pool_agents(data: LocalData) -> LocalData:
+    """All examples at one place, as one agent: what a centralised sampler sees."""
+    return jax.tree.map(lambda leaf: leaf.reshape(1, -1, *leaf.shape[2:]), data)
+
+
+def draw_minibatch(key: Key[Array, ""], data: LocalData, batch_size: int, *, replace: bool = False) -> LocalData:
+    """B of one agent's E_k examples, each weighted E_k/B so that the gradient stays unbiased."""
+    real = data.weights > 0
+    if replace:
+        chosen = jax.random.categorical(key, jnp.where(real, 0.0, -jnp.inf), shape=(batch_size,))
+    else:
+        # The B largest of i.i.d. uniforms are a uniform draw without replacement; padding never wins.
+        order = jnp.where(real, jax.random.uniform(key, real.shape), -1.0)
+        chosen = jax.lax.top_k(order, batch_size)[1]
+    scale = data.count / batch_size
+    return LocalData(data.inputs[chosen], data.targets[chosen], jnp.full((batch_size,), scale))

@@ -1,0 +1,51 @@
+"""Any equinox network as a classifier with one flat parameter vector; and the multi-layer perceptron."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int, Key, Shaped
+
+from airbayes.models.base import Classifier, pick_labels
+
+
+class NetworkClassifier(Classifier):
+    """Wraps `build(key) -> module`, a module mapping one input to class scores."""
+
+    build: Callable = eqx.field(static=True)
+    num_classes: int = eqx.field(static=True)
+    num_params: int = eqx.field(static=True)
+    unravel: Callable = eqx.field(static=True)  # flat θ → the module's arrays
+    skeleton: eqx.Module = eqx.field(static=True)  # the module without its arrays
+
+    def __init__(self, build: Callable[[Key[Array, ""]], Callable], num_classes: int):
+        arrays, self.skeleton = eqx.partition(build(jax.random.key(0)), eqx.is_inexact_array)
+        flat, self.unravel = ravel_pytree(arrays)
+        self.build, self.num_classes, self.num_params = build, num_classes, flat.size
+
+    def init(self, key: Key[Array, ""]) -> Float[Array, " param"]:
+        return ravel_pytree(eqx.filter(self.build(key), eqx.is_inexact_array))[0]
+
+    def log_probs(
+        self, theta: Float[Array, " param"], inputs: Shaped[Array, "example ..."]
+    ) -> Float[Array, "example cls"]:
+        network = eqx.combine(self.unravel(theta), self.skeleton)
+        return jax.nn.log_softmax(jax.vmap(network)(inputs))
+
+    def log_likelihood(
+        self,
+        theta: Float[Array, " param"],
+        inputs: Shaped[Array, "example ..."],
+        targets: Int[Array, " example"],
+    ) -> Float[Array, " example"]:
+        return pick_labels(self.log_probs(theta, inputs), targets)
+
+
+def mlp(num_features: int, num_classes: int, width: int = 32, depth: int = 2) -> NetworkClassifier:
+    """A ReLU perceptron with `depth` hidden layers of `width` units."""
+
+    def build(key: Key[Array, ""]) -> eqx.nn.MLP:
+        return eqx.nn.MLP(num_features, num_classes, width, depth, key=key)
+
+    return NetworkClassifier(build, num_classes)

@@ -1,0 +1,31 @@
+"""Priors: log p(θ) up to a constant. Any function θ → scalar can be used instead."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Prior(eqx.Module):
+    @abc.abstractmethod
+    def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
+        """log p(θ) up to a constant."""
+
+
+class GaussianPrior(Prior):
+    """N(0, s² I); `scale` s is one number or one per parameter (for example 1/√fan_in)."""
+
+    scale: Float[Array, "..."] = eqx.field(default=1.0, converter=lambda s: jnp.asarray(s, jnp.float32))
+
+    def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
+        return -0.5 * jnp.sum((theta / self.scale) ** 2)
+
+
+class LaplacePrior(Prior):
+    """Independent Laplace(0, s) on every parameter."""
+
+    scale: Float[Array, "..."] = eqx.field(default=1.0, converter=lambda s: jnp.asarray(s, jnp.float32))
+
+    def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
+        return -jnp.sum(jnp.abs(theta) / self.scale)

@@ -1,0 +1,221 @@
+"""Mixing on the device: θ_k + Σ_j w_kj m_kj (θ_j − θ_k).
+
+The sum is over differences, never a product with W: a row of W that sums to 1 + δ after rounding acts
+like a prior of precision Nδ/η on the posterior. Differences vanish at consensus, whatever the rounding
+and whatever the mask.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, overload
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from airbayes.errors import GraphError
+from airbayes.network.graphs import Graph
+from airbayes.network.spectrum import check_connected, check_contraction, per_edge
+from airbayes.network.weights import Weights, resolve
+
+UNROLL = 64  # up to so many slots are one fused loop (about 5 times faster than a scan over slots)
+MAX_TABLE = 2_000_000_000  # entries of a table that was asked for
+
+
+class Mixing(eqx.Module):
+    """A padded neighbour table: agent k hears agent `neighbours[k, s]` in slot s with weight `weights[k, s]`.
+
+    Summing slot by slot needs no scatter and has one order, so sharding agents does not change a bit.
+    """
+
+    neighbours: Int[Array, "agent slot"]  # padding points at the agent itself
+    weights: Float[Array, "agent slot"]  # w_kj, 0 on padding
+    edge_ids: Int[Array, "agent slot"]  # row of graph.edges, num_edges on padding
+    edge_weight: Float[Array, ""] | None  # w where all edges share one
+    degrees: Float[Array, " agent"]
+    num_edges: int = eqx.field(static=True)  # rows of edge ids, padded ones included
+
+    @property
+    def num_agents(self) -> int:
+        return self.neighbours.shape[-2]
+
+    @property
+    def links(self) -> Float[Array, "agent slot"]:
+        """1 on links, 0 on padding."""
+        return (self.edge_ids < self.num_edges).astype(self.weights.dtype)
+
+    @property
+    def senders(self) -> Int[Array, "agent slot"]:
+        return self.neighbours
+
+    @property
+    def receivers(self) -> Int[Array, "agent 1"]:
+        return jnp.arange(self.num_agents)[:, None]
+
+
+class EdgeMixing(eqx.Module):
+    """Directed links sorted by receiver, for skewed graphs whose table would be nearly all padding.
+
+    Memory is [link, param]. The segment sum is a scatter: on a GPU its last bits may vary between runs.
+    """
+
+    receivers: Int[Array, " link"]
+    senders: Int[Array, " link"]
+    weights: Float[Array, " link"]
+    edge_ids: Int[Array, " link"]
+    edge_weight: Float[Array, ""] | None
+    degrees: Float[Array, " agent"]
+    num_edges: int = eqx.field(static=True)
+
+    @property
+    def num_agents(self) -> int:
+        return self.degrees.shape[-1]
+
+    @property
+    def links(self) -> Float[Array, " link"]:
+        return jnp.ones_like(self.weights)
+
+
+AnyMixing = Mixing | EdgeMixing
+PerLink = Float[Array, "*link"]  # [agent, slot] for Mixing, [link] for EdgeMixing
+
+
+def neighbour_sum(
+    values: Float[Array, "source param"],
+    own: Float[Array, "agent param"],
+    mixing: AnyMixing,
+    link_gain: PerLink | None = None,
+) -> Float[Array, "agent param"]:
+    """Σ_j w_kj g_kj (values_j − own_k): what agent k hears, relative to its own θ_k.
+
+    `values` has one row per agent; inside shard_map it may be gathered from all shards while `own` and
+    `mixing` hold one shard's agents. `link_gain` g multiplies the whole bracket.
+    """
+    gains = mixing.weights if link_gain is None else mixing.weights * link_gain
+    if isinstance(mixing, EdgeMixing):
+        terms = gains[:, None] * (_rows(values, mixing.senders) - _rows(own, mixing.receivers))
+        return jax.ops.segment_sum(terms, mixing.receivers, own.shape[0], indices_are_sorted=True)
+
+    def add(total, neighbour, gain):
+        return total + gain[:, None] * (_rows(values, neighbour) - own)
+
+    # Starting from slot 0, not from zeros, gives the scan's carry the type of a shard inside shard_map.
+    total = add(0.0, mixing.neighbours[:, 0], gains[:, 0])
+    if gains.shape[1] > UNROLL:
+        slots = (mixing.neighbours[:, 1:].T, gains[:, 1:].T)
+        return jax.lax.scan(lambda total, slot: (add(total, *slot), None), total, slots)[0]
+    for slot in range(1, gains.shape[1]):
+        total = add(total, mixing.neighbours[:, slot], gains[:, slot])
+    return total
+
+
+def mix(
+    theta: Float[Array, "agent param"], mixing: AnyMixing, mask: PerLink | None = None
+) -> Float[Array, "agent param"]:
+    """θ_k + Σ_j w_kj m_kj (θ_j − θ_k): one gossip step; rows sum to one whatever the mask m."""
+    return theta + neighbour_sum(theta, theta, mixing, mask)
+
+
+def _rows(values: Float[Array, "source param"], index: Int[Array, " row"]) -> Float[Array, "row param"]:
+    return values.at[index].get(mode="promise_in_bounds")
+
+
+@overload
+def build_mixing(
+    graph: Graph,
+    weights: Weights = "best-constant",
+    *,
+    layout: Literal["table"],
+    slots: int | None = None,
+    max_edges: int | None = None,
+    check: bool = True,
+) -> Mixing: ...
+@overload
+def build_mixing(
+    graph: Graph,
+    weights: Weights = "best-constant",
+    *,
+    layout: Literal["auto", "table", "edges"] = "auto",
+    slots: int | None = None,
+    max_edges: int | None = None,
+    check: bool = True,
+) -> AnyMixing: ...
+
+
+def build_mixing(
+    graph: Graph,
+    weights: Weights = "best-constant",
+    *,
+    layout: Literal["auto", "table", "edges"] = "auto",
+    slots: int | None = None,
+    max_edges: int | None = None,
+    check: bool = True,
+) -> AnyMixing:
+    """The mixing of a graph under `weights`: "best-constant", "max-degree", "metropolis", w, or w_e [edge].
+
+    `slots` and `max_edges` pad the table and the edge ids, so that several graphs stack. "auto" takes the
+    table unless it would have over 1e6 entries, more than 7/8 of them padding, as for a star of 10⁵ agents.
+    """
+    if check:
+        check_connected(graph)
+    resolved = resolve(graph, weights)
+    if check and not isinstance(weights, str):  # the named rules contract on every connected graph
+        check_contraction(graph, resolved)
+    most = max(1, int(graph.degrees.max()))  # an edgeless graph keeps one slot of padding
+    slots = _padded("slots", slots, most, "the largest degree")
+    num_edges = _padded("max_edges", max_edges, graph.num_edges, "the number of edges")
+    entries = graph.num_agents * slots
+    if layout == "auto":
+        layout = "edges" if entries > max(1_000_000, 16 * graph.num_edges) else "table"
+    if layout == "table" and entries > MAX_TABLE:
+        raise GraphError(f"A table of {graph.num_agents:,} × {slots:,} slots is too large; use layout='edges'.")
+
+    # Edges are sorted: with the smaller senders first, a stable sort by receiver leaves senders ascending.
+    senders, receivers = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
+    order = np.argsort(receivers, kind="stable")
+    receivers, senders = receivers[order], senders[order]
+    edge_ids = np.tile(np.arange(graph.num_edges, dtype=np.int32), 2)[order]
+    link_weights = per_edge(graph, resolved)[edge_ids]
+    edge_weight = jnp.asarray(resolved, float) if isinstance(resolved, float) else None
+    degrees = jnp.asarray(graph.degrees, float)
+    if layout == "edges":
+        links = (jnp.asarray(receivers), jnp.asarray(senders), jnp.asarray(link_weights, float))
+        return EdgeMixing(*links, jnp.asarray(edge_ids), edge_weight, degrees, num_edges)
+
+    first_link = np.cumsum(graph.degrees) - graph.degrees
+    column = np.arange(len(receivers)) - first_link[receivers]
+
+    def table(padding, entries):
+        result = np.broadcast_to(padding, (graph.num_agents, slots)).astype(entries.dtype)
+        result[receivers, column] = entries
+        return result
+
+    return Mixing(
+        jnp.asarray(table(np.arange(graph.num_agents)[:, None], senders)),
+        jnp.asarray(table(0.0, link_weights), float),
+        jnp.asarray(table(num_edges, edge_ids)),
+        edge_weight,
+        degrees,
+        num_edges,
+    )
+
+
+def stack_mixings(graphs: Sequence[Graph], weights: Weights = "best-constant", check: bool = True) -> list[Mixing]:
+    """Tables of several graphs of one size, padded alike.
+
+    `jax.tree.map(lambda *leaves: jnp.stack(leaves), *result)` stacks them for vmap.
+    """
+    if len({graph.num_agents for graph in graphs}) != 1:
+        raise GraphError(f"Only graphs of one size stack; these have {[g.num_agents for g in graphs]} agents.")
+    slots = max(1, *(int(graph.degrees.max()) for graph in graphs))
+    max_edges = max(graph.num_edges for graph in graphs)
+    return [
+        build_mixing(graph, weights, layout="table", slots=slots, max_edges=max_edges, check=check) for graph in graphs
+    ]
+
+
+def _padded(name: str, asked: int | None, needed: int, what: str) -> int:
+    if asked is not None and asked < needed:
+        raise GraphError(f"{name} = {asked} is less than {what}, {needed}.")
+    return needed if asked is None else asked

@@ -1,0 +1,46 @@
+"""Accuracy and calibration against SNR, one column per topology: the form of the paper's Fig. 2."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from airbayes.report.style import MARKERS, colour, label
+
+ROWS = (("accuracy", "test accuracy"), ("ece", "ECE"), ("nll", "NLL"))
+
+
+def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figure:
+    """Means over seeds, with the spread over seeds and agents as a band; ideal links as horizontal lines."""
+    topologies = [str(name) for name in dataset.topology.values if name != "none"]
+    figure = Figure(figsize=(4.2 * len(topologies), 8.2), layout="constrained")
+    grid = figure.subplots(len(ROWS), len(topologies), squeeze=False, sharex="col", sharey="row")
+    snrs = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
+    for column, topology in enumerate(topologies):
+        for row, (metric, title) in enumerate(ROWS):
+            axes = grid[row, column]
+            for variant in map(str, dataset.method.values):
+                place = "none" if variant == "sgld" else topology
+                cells = dataset.sel({"method": variant, "topology": place})
+                if not (cells.status > 0).any():
+                    continue
+                per_agent = cells[f"{metric}_per_agent"]
+                mean, spread = per_agent.mean(["seed", "agent"]), per_agent.std(["seed", "agent"])
+                if variant.startswith(("cd_", "q_")):
+                    middle, band = mean.sel(snr_db=snrs), spread.sel(snr_db=snrs)
+                    axes.fill_between(snrs, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
+                    axes.plot(
+                        snrs, middle, marker=MARKERS.get(variant, "."), color=colour(variant), label=label(variant)
+                    )
+                else:
+                    axes.axhline(float(mean.sel(snr_db=np.inf)), color=colour(variant), ls="--", label=label(variant))
+            if topology in transitions:
+                axes.axvline(transitions[topology], color="0.55", lw=1, ls=":")
+            axes.set_ylabel(title if column == 0 else "")
+            axes.grid(alpha=0.25, lw=0.5)
+            axes.spines[["top", "right"]].set_visible(False)
+        grid[0, column].set_title(f"{topology} graph", fontweight="bold")
+        grid[-1, column].set_xlabel("SNR (dB)")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle("Accuracy and calibration against SNR (dotted line: predicted transition)")
+    return figure

@@ -1,0 +1,112 @@
+"""The figure of the Gaussian preset: where channel-driven sampling is exact, and where the power limit breaks it."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+
+from airbayes.report.style import MARKERS, colour, label
+
+ROWS = (
+    ("w2", "W2 to the posterior"),
+    ("mean_error", "error of the mean"),
+    ("cov_error", "relative error of\nthe covariance"),
+)
+
+
+def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figure:
+    """Errors against SNR for every topology (one agent: lines; network average: dotted), with predicted transitions."""
+    topologies = [str(name) for name in dataset.topology.values if name != "none"]
+    figure = Figure(figsize=(4.2 * len(topologies), 9.6), layout="constrained")
+    grid = figure.subplots(len(ROWS) + 1, len(topologies), squeeze=False)
+    for column, topology in enumerate(topologies):
+        for row, (metric, title) in enumerate(ROWS):
+            _errors(grid[row, column], dataset, topology, metric)
+            grid[row, column].set_ylabel(title if column == 0 else "")
+            if topology in transitions:
+                grid[row, column].axvline(transitions[topology], color="0.55", lw=1, ls="--")
+        grid[0, column].set_title(f"{topology} graph", fontsize=12, fontweight="bold")
+        if topology in transitions:
+            grid[0, column].annotate(
+                f"power limit bites\nbelow {transitions[topology]:.0f} dB",
+                (transitions[topology], 0.97),
+                xycoords=("data", "axes fraction"),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="top",
+                fontsize=8,
+                color="0.35",
+            )
+        grid[len(ROWS) - 1, column].set_xlabel("SNR (dB)")
+        _ellipses(grid[len(ROWS), column], dataset, topology)
+    for row in range(len(ROWS)):
+        low = min(axes.get_ylim()[0] for axes in grid[row])
+        high = max(axes.get_ylim()[1] for axes in grid[row])
+        for axes in grid[row]:
+            axes.set_ylim(low, high)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle(
+        "Sampled against exact: Bayesian linear regression over the air\n"
+        "solid: one agent (mean over agents); dotted: network average",
+        fontsize=12,
+    )
+    return figure
+
+
+def _errors(axes: Axes, dataset: xr.Dataset, topology: str, metric: str) -> None:
+    snrs = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
+    for variant in map(str, dataset.method.values):
+        place = "none" if variant == "sgld" else topology
+        cells = dataset.sel({"method": variant, "topology": place})
+        if not (cells.status > 0).any():
+            continue
+        for kind, style in (("agent", "-"), ("network", ":")):
+            values = cells[f"{metric}_{kind}"].mean("seed")
+            shown = {"label": label(variant)} if kind == "agent" else {}
+            if variant.startswith(("cd_", "q_")):
+                marker = MARKERS.get(variant, ".") if kind == "agent" else ""
+                axes.plot(
+                    snrs, values.sel(snr_db=snrs), style, marker=marker, ms=4, lw=1.6, color=colour(variant), **shown
+                )
+            else:
+                axes.axhline(float(values.sel(snr_db=np.inf)), ls=style, lw=1.3, color=colour(variant), **shown)
+    axes.set_yscale("log")
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _ellipses(axes: Axes, dataset: xr.Dataset, topology: str) -> None:
+    """Two parameters of one agent: the 95 % ellipse that was sampled, at a low SNR, against the exact one."""
+    snr = float(dataset.snr_db.values[len(dataset.snr_db.values) // 4])
+    first = dataset.isel(seed=0)
+    truth = first.sel(topology=topology).posterior_mean.stack(cell=("method", "snr_db")).dropna("cell").isel(cell=0)
+    truth_cov = first.sel(topology=topology).posterior_cov.stack(cell=("method", "snr_db")).dropna("cell").isel(cell=0)
+    _ellipse(axes, truth.values, truth_cov.values, facecolor="0.85", edgecolor="0.4", lw=1, label="exact posterior")
+    for variant in map(str, dataset.method.values):
+        if not variant.startswith("cd_"):
+            continue
+        cell = first.sel({"method": variant, "topology": topology, "snr_db": snr})
+        if int(cell.status) != 1:
+            continue
+        mean, cov = cell.sampled_mean.isel(agent=0).values, cell.sampled_cov.isel(agent=0).values
+        _ellipse(axes, mean, cov, facecolor="none", edgecolor=colour(variant), lw=1.8)
+    axes.autoscale_view()
+    axes.margins(0.15)
+    axes.set_xlabel("parameter 1")
+    axes.set_title(f"agent 1 at {snr:g} dB; grey: exact posterior (95 %)", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_subplotspec().colspan.start == 0:
+        axes.set_ylabel("parameter 2")
+
+
+def _ellipse(axes: Axes, mean: np.ndarray, cov: np.ndarray, **style) -> None:
+    """The 95 % region of the first two coordinates: (x−μ)ᵀC⁻¹(x−μ) ≤ 5.99."""
+    cov = cov[:2, :2] if mean.size > 1 else np.array([[cov[0, 0], 0.0], [0.0, cov[0, 0]]])
+    values, vectors = np.linalg.eigh(cov)
+    width, height = 2 * np.sqrt(5.991 * np.maximum(values, 0))
+    angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
+    centre = (mean[0], mean[1] if mean.size > 1 else mean[0])
+    axes.add_patch(Ellipse(centre, width, height, angle=angle, **style))
+    axes.plot(*centre, marker="+", color=style["edgecolor"], ms=5)

@@ -1,0 +1,34 @@
+"""Names, colours and line styles, the same in every table and figure."""
+
+LABELS = {
+    "sgld": "SGLD, one place",
+    "dsgld": "DSGLD, ideal links",
+    "dsghmc": "DSGHMC, ideal links",
+    "dsgd": "DSGD, ideal links",
+    "q_dsgd": "Q-DSGD",
+    "cd_dsgld:optimal": "CD-DSGLD, optimal gains (paper)",
+    "cd_dsgld:truncated": "CD-DSGLD, truncated gains",
+    "cd_dsgld:common": "CD-DSGLD, common gain (ours)",
+}
+
+# Okabe and Ito's palette, readable with any colour vision.
+COLOURS = {
+    "sgld": "#000000",
+    "dsgld": "#0072B2",
+    "dsghmc": "#56B4E9",
+    "dsgd": "#999999",
+    "q_dsgd": "#CC79A7",
+    "cd_dsgld:optimal": "#D55E00",
+    "cd_dsgld:truncated": "#E69F00",
+    "cd_dsgld:common": "#009E73",
+}
+
+MARKERS = {"cd_dsgld:optimal": "o", "cd_dsgld:truncated": "s", "cd_dsgld:common": "D", "q_dsgd": "^"}
+
+
+def label(variant: str) -> str:
+    return LABELS.get(variant, variant)
+
+
+def colour(variant: str) -> str:
+    return COLOURS.get(variant, "#444444")

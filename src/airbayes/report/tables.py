@@ -1,0 +1,98 @@
+"""Tables from a results Dataset: rows are method and topology, columns the SNRs."""
+
+import csv
+import io
+import math
+
+import numpy as np
+import xarray as xr
+from rich.table import Table
+from rich.text import Text
+
+from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
+from airbayes.report.style import label
+
+
+def snr_table(dataset: xr.Dataset, metric: str, title: str, note: str = "") -> Table:
+    """One metric of every cell, the mean over seeds. `div` marks cells of which a seed diverged."""
+    snrs = [float(snr) for snr in dataset.snr_db.values]
+    table = Table("method", "topology", title=title, caption=note or None, title_justify="left", caption_justify="left")
+    for snr in snrs:
+        table.add_column("ideal" if math.isinf(snr) else f"{snr:g} dB", justify="right")
+    for variant in dataset.method.values:
+        for topology in dataset.topology.values:
+            cells = dataset.sel({"method": variant, "topology": topology})
+            if not (cells.status > 0).any():
+                continue
+            entries = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
+            table.add_row(label(str(variant)), "" if topology == "none" else str(topology), *entries)
+        table.add_section()
+    return table
+
+
+def _entry(cell: xr.Dataset, metric: str) -> Text:
+    """The mean over the seeds that did not diverge, and how many did."""
+    present = cell.status > 0
+    if not present.any():
+        return Text("")
+    diverged = int((cell.status == STATUS_CODES["diverged"]).sum())
+    values = cell[metric].where(cell.status == STATUS_CODES["ok"])
+    if diverged == int(present.sum()):
+        return Text("diverged", style="red")
+    text = f"{float(values.mean()):.3g}" + (f" ({diverged} div)" if diverged else "")
+    exact = "unit_gain_min" in cell and float(cell["unit_gain_min"].min()) == 1.0
+    return Text(text + (" =" if exact else ""), style="green" if exact else "")
+
+
+def law_table(dataset: xr.Dataset) -> Table:
+    """Sampled against exact, for the cells whose law is known in closed form."""
+    table = Table(
+        "method",
+        "topology",
+        "one agent: sampled",
+        "exact",
+        "network average: sampled",
+        "exact",
+        "R-hat",
+        "ESS",
+        title="W2 distance to the true posterior: sampled, and what the sampler's exact law predicts",
+        title_justify="left",
+    )
+    for name in table.columns[2:]:
+        name.justify = "right"
+    ideal = dataset.sel(snr_db=np.inf)
+    for variant in dataset.method.values:
+        for topology in dataset.topology.values:
+            cell = ideal.sel({"method": variant, "topology": topology})
+            if not (cell.status == STATUS_CODES["ok"]).any() or "w2_agent_predicted" not in cell:
+                continue
+
+            def mean(name: str, cell: xr.Dataset = cell, digits: str = ".4f") -> str:
+                return format(float(cell[name].mean()), digits)
+
+            table.add_row(
+                label(str(variant)),
+                "" if topology == "none" else str(topology),
+                mean("w2_agent"),
+                mean("w2_agent_predicted"),
+                mean("w2_network"),
+                mean("w2_network_predicted"),
+                mean("rhat", digits=".3f") if "rhat" in cell else "",
+                mean("ess", digits=".0f") if "ess" in cell else "",
+            )
+    return table
+
+
+def cells_csv(dataset: xr.Dataset) -> str:
+    """Every cell and every scalar metric, one row each, for spreadsheets."""
+    scalars = [str(name) for name, variable in dataset.data_vars.items() if variable.dims == CELL_DIMS]
+    metrics = [name for name in scalars if name != "status"]
+    names = {code: name for name, code in STATUS_CODES.items()}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*CELL_DIMS, "status", *metrics])
+    for index in np.argwhere(dataset.status.values > 0):
+        cell = dataset.isel(dict(zip(CELL_DIMS, index, strict=True)))
+        row = [cell[dim].item() for dim in CELL_DIMS] + [names[int(cell.status)]]
+        writer.writerow(row + [f"{float(cell[name]):.6g}" for name in metrics])
+    return out.getvalue()

@@ -1,0 +1,41 @@
+"""What every algorithm is: a pair of pure functions over the state of all agents.
+
+    state = sampler.init(theta)                         theta: [agent, param]
+    state, info = sampler.step(key, state, data)        the same run key at every step
+
+A sampler is a pytree: stack several and `vmap` to run many cells of a study in one program. Randomness depends
+on (key, state.step, purpose, agent) alone, so chunking, resuming and sharding never change a result.
+"""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+Info = dict[str, Float[Array, " agent"]]  # one number per agent and name, for people to look at
+
+
+class State(eqx.Module):
+    theta: Float[Array, "agent param"]  # θ_k
+    step: Int[Array, ""]  # s, the number of steps taken
+
+
+class Sampler(eqx.Module):
+    """Base of all algorithms; subclasses are final."""
+
+    @abc.abstractmethod
+    def init(self, theta: Float[Array, "agent param"]) -> State:
+        """The state before the first step."""
+
+    @abc.abstractmethod
+    def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        """One synchronous step of all agents."""
+
+
+def first_step() -> Int[Array, ""]:
+    return jnp.zeros((), jnp.int32)
+
+
+def row_norms(rows: Float[Array, "agent param"]) -> Float[Array, " agent"]:
+    return jnp.sqrt(jnp.sum(rows * rows, axis=-1))

@@ -1,0 +1,41 @@
+"""DSGD, decentralised gradient descent over ideal links: DSGLD without its noise.
+
+θ_k' = θ_k + Σ_j w_kj (θ_j − θ_k) − η ∇f_k(θ_k)
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+from jaxtyping import Array, Float, Key, PyTree
+
+from airbayes.keys import Purpose, agent_keys
+from airbayes.network import AnyMixing, mix
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.drift import Drift, Plain
+from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.step_size import StepSize, as_step_size
+
+
+def dsgd_update(
+    mixed: Float[Array, "agent param"], drift: Float[Array, "agent param"], eta: Float[Array, ""]
+) -> Float[Array, "agent param"]:
+    """Σ_j w_kj θ_j − η∇f_k(θ_k), given the mixed rows."""
+    return mixed - eta * drift
+
+
+class DSGD(Sampler):
+    gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
+    mixing: AnyMixing
+    step_size: StepSize = eqx.field(converter=as_step_size)  # η
+    drift: Drift = Plain()
+    outage: Outage | None = None
+
+    def init(self, theta: Float[Array, "agent param"]) -> State:
+        return State(theta, first_step())
+
+    def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        eta = self.step_size(state.step)
+        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, len(state.theta)), state.theta, data)
+        mixed = mix(state.theta, self.mixing, outage_mask(self.outage, key, state.step, self.mixing))
+        theta = dsgd_update(mixed, self.drift(grad, eta), eta)
+        return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}

@@ -1,0 +1,49 @@
+"""DSGLD, decentralised SGLD over ideal links (Gürbüzbalaban et al., 2021; the paper's eq. 5):
+
+    θ_k' = θ_k + Σ_j w_kj (θ_j − θ_k) − η ∇f_k(θ_k) + √(2η) ξ_k ,   ξ_k ~ N(0, I)
+
+All agents step together. Links that are down lose their bracket, so rows still sum to one.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PyTree
+
+from airbayes.keys import Purpose, agent_keys, normal_rows
+from airbayes.network import AnyMixing, mix
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.drift import Drift, Plain
+from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.step_size import StepSize, as_step_size
+
+
+def dsgld_update(
+    mixed: Float[Array, "agent param"],
+    drift: Float[Array, "agent param"],
+    xi: Float[Array, "agent param"],
+    eta: Float[Array, ""],
+) -> Float[Array, "agent param"]:
+    """Σ_j w_kj θ_j − η∇f_k(θ_k) + √(2η) ξ_k, given the mixed rows Σ_j w_kj θ_j."""
+    return mixed - eta * drift + jnp.sqrt(2.0 * eta) * xi
+
+
+class DSGLD(Sampler):
+    gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
+    mixing: AnyMixing
+    step_size: StepSize = eqx.field(converter=as_step_size)  # η
+    drift: Drift = Plain()
+    outage: Outage | None = None
+
+    def init(self, theta: Float[Array, "agent param"]) -> State:
+        return State(theta, first_step())
+
+    def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        agents, params = state.theta.shape
+        eta = self.step_size(state.step)
+        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
+        mixed = mix(state.theta, self.mixing, outage_mask(self.outage, key, state.step, self.mixing))
+        xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
+        theta = dsgld_update(mixed, self.drift(grad, eta), xi, eta)
+        return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}

@@ -1,0 +1,173 @@
+"""Exact laws of the samplers on Gaussian targets, in float64 on the host: what every sampler is tested against.
+
+Target: f_k(θ) = ½ θᵀA_kθ − b_kᵀθ. Stacking the agents, every algorithm with fixed weights is
+
+    θ' = M θ + c + noise ,   noise ~ N(0, Q) ,     so   μ' = Mμ + c ,   Σ' = MΣMᵀ + Q + extra(μ, Σ)
+
+and the law is Gaussian at every step. `extra` holds multiplicative noise (erased links, wrong gains, mini-batches):
+there mean and covariance stay exact but the law is no longer Gaussian.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+Matrix = Float[np.ndarray, "dim dim"]
+Vector = Float[np.ndarray, " dim"]
+Marginal = Float[np.ndarray, " param"]
+MarginalCov = Float[np.ndarray, "param param"]
+Extra = Callable[[Vector, Matrix], Matrix]
+
+
+@dataclasses.dataclass(frozen=True)
+class AffineLaw:
+    """θ' = M θ + c + N(0, Q), and what multiplicative noise adds to the covariance."""
+
+    transition: Matrix  # M
+    offset: Vector  # c
+    noise: Matrix  # Q
+    extra: Extra | None = None
+
+    def advance(self, mean: Vector, cov: Matrix) -> tuple[Vector, Matrix]:
+        """Mean and covariance one step later."""
+        added = self.noise if self.extra is None else self.noise + self.extra(mean, cov)
+        return self.transition @ mean + self.offset, self.transition @ cov @ self.transition.T + added
+
+    def at(self, steps: int, mean: Vector, cov: Matrix | None = None) -> tuple[Vector, Matrix]:
+        """Mean and covariance after `steps` steps from a start of given law (a point when `cov` is None)."""
+        cov = np.zeros((len(mean), len(mean))) if cov is None else cov
+        for _ in range(steps):
+            mean, cov = self.advance(mean, cov)
+        return mean, cov
+
+    def spectral_radius(self) -> float:
+        """ρ(M): the chain is stable if and only if it is below one."""
+        return float(np.max(np.abs(np.linalg.eigvals(self.transition))))
+
+    def stationary(self) -> tuple[Vector, Matrix]:
+        """Mean and covariance as s → ∞, for additive noise only."""
+        if self.extra is not None or self.spectral_radius() >= 1:
+            raise ValueError(f"No stationary law: ρ(M) = {self.spectral_radius():.4f}, extra = {self.extra}.")
+        from scipy.linalg import solve_discrete_lyapunov
+
+        mean = np.linalg.solve(np.eye(len(self.offset)) - self.transition, self.offset)
+        return mean, solve_discrete_lyapunov(self.transition, self.noise)
+
+
+def _block_diagonal(blocks: Float[np.ndarray, "agent param param"]) -> Matrix:
+    agents, params, _ = blocks.shape
+    out = np.zeros((agents, params, agents, params))
+    out[np.arange(agents), :, np.arange(agents), :] = blocks
+    return out.reshape(agents * params, agents * params)
+
+
+def dsgld_law(
+    mixing_matrix: Float[np.ndarray, "agent agent"],
+    precision: Float[np.ndarray, "agent param param"],
+    linear: Float[np.ndarray, "agent param"],
+    eta: float,
+    extra: Extra | None = None,
+) -> AffineLaw:
+    """M = W⊗I − η blkdiag(A_k), c = ηb, Q = 2ηI. SGLD is W = [[1]]; gains replace W by `gain_matrix`."""
+    params = linear.shape[1]
+    transition = np.kron(mixing_matrix, np.eye(params)) - eta * _block_diagonal(precision)
+    return AffineLaw(transition, eta * linear.ravel(), 2 * eta * np.eye(linear.size), extra)
+
+
+def gain_matrix(
+    adjacency: Float[np.ndarray, "agent agent"],
+    edge_weight: float,
+    rho: Float[np.ndarray, " agent"],
+    self_gain: Float[np.ndarray, " agent"] | None = None,
+) -> Float[np.ndarray, "agent agent"]:
+    """diag(1 − w σ_k deg_k) + w A diag(ρ): what CD-DSGLD applies under fixed gains; ρ = σ = 1 is W."""
+    sigma = np.ones(len(rho)) if self_gain is None else self_gain
+    return np.diag(1 - edge_weight * sigma * adjacency.sum(axis=1)) + edge_weight * adjacency * rho
+
+
+def dsghmc_law(
+    mixing_matrix: Float[np.ndarray, "agent agent"],
+    precision: Float[np.ndarray, "agent param param"],
+    linear: Float[np.ndarray, "agent param"],
+    eta: float,
+    friction: float,
+) -> AffineLaw:
+    """The law of (θ, ν), stacked: θ first."""
+    size, params = linear.size, linear.shape[1]
+    identity, curvature = np.eye(size), _block_diagonal(precision)
+    keep = 1 - eta * friction
+    mixing = np.kron(mixing_matrix, np.eye(params))
+    transition = np.block([[mixing - eta**2 * curvature, eta * keep * identity], [-eta * curvature, keep * identity]])
+    offset = np.concatenate([eta**2 * linear.ravel(), eta * linear.ravel()])
+    noise = 2 * friction * eta * np.block([[eta**2 * identity, eta * identity], [eta * identity, identity]])
+    return AffineLaw(transition, offset, noise)
+
+
+def erasure_extra(edges: np.ndarray, num_agents: int, num_params: int, edge_weight: float, probability: float) -> Extra:
+    """Links down i.i.d. with probability p: w² p(1−p) Σ_e (L_e⊗I)(Σ + μμᵀ)(L_e⊗I). The mean mixes with w(1−p)."""
+    differences = np.zeros((len(edges), num_agents))
+    differences[np.arange(len(edges)), edges[:, 0]] = 1.0
+    differences[np.arange(len(edges)), edges[:, 1]] = -1.0
+    laplacians = np.einsum("ei,ej->eij", differences, differences)
+    lifted = np.stack([np.kron(one, np.eye(num_params)) for one in laplacians])
+
+    def extra(mean: Vector, cov: Matrix) -> Matrix:
+        second_moment = cov + np.outer(mean, mean)
+        return edge_weight**2 * probability * (1 - probability) * (lifted @ second_moment @ lifted).sum(axis=0)
+
+    return extra
+
+
+def gain_error_extra(
+    adjacency: Float[np.ndarray, "agent agent"], num_params: int, edge_weight: float, gain_std: float
+) -> Extra:
+    """Gain error σ per directed link: σ²w² blkdiag_k(Σ_j A_kj (Σ_jj + μ_jμ_jᵀ))."""
+    agents = len(adjacency)
+
+    def extra(mean: Vector, cov: Matrix) -> Matrix:
+        second_moment = (cov + np.outer(mean, mean)).reshape(agents, num_params, agents, num_params)
+        own = np.einsum("jajb->jab", second_moment)
+        return gain_std**2 * edge_weight**2 * _block_diagonal(np.einsum("kj,jab->kab", adjacency, own))
+
+    return extra
+
+
+def minibatch_extra(
+    example_precision: Float[np.ndarray, "agent example param param"],
+    example_linear: Float[np.ndarray, "agent example param"],
+    eta: float,
+    batch_size: int,
+    replace: bool = False,
+) -> Extra:
+    """η² blkdiag(C_k), C_k = (E²/B) κ mean_i[r_i r_iᵀ + ΔH_i Σ_kk ΔH_i], r_i = ΔH_i μ_k − Δb_i.
+
+    H_i and b_i are one example's share of the quadratic potential; κ = 1 with replacement, (E−B)/(E−1) without.
+    """
+    agents, examples, params, _ = example_precision.shape
+    kappa = 1.0 if replace else (examples - batch_size) / (examples - 1)
+    delta_h = example_precision - example_precision.mean(axis=1, keepdims=True)
+    delta_b = example_linear - example_linear.mean(axis=1, keepdims=True)
+
+    def extra(mean: Vector, cov: Matrix) -> Matrix:
+        own = np.einsum("kakb->kab", cov.reshape(agents, params, agents, params))
+        residual = np.einsum("kiab,kb->kia", delta_h, mean.reshape(agents, params)) - delta_b
+        spread = np.einsum("kia,kib->kab", residual, residual)
+        spread += np.einsum("kiab,kbc,kicd->kad", delta_h, own, delta_h)
+        return eta**2 * _block_diagonal(examples**2 / batch_size * kappa * spread / examples)
+
+    return extra
+
+
+def agent_law(mean: Vector, cov: Matrix, agent: int, num_params: int) -> tuple[Marginal, MarginalCov]:
+    """The marginal law of one agent."""
+    rows = slice(agent * num_params, (agent + 1) * num_params)
+    return mean[rows], cov[rows, rows]
+
+
+def average_law(mean: Vector, cov: Matrix, num_agents: int, num_params: int) -> tuple[Marginal, MarginalCov]:
+    """The law of the network average (1/N) Σ_k θ_k: not that of a single agent."""
+    size = num_agents * num_params
+    average = np.kron(np.full((1, num_agents), 1 / num_agents), np.eye(num_params))
+    return average @ mean[:size], average @ cov[:size, :size] @ average.T

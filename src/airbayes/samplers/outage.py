@@ -1,0 +1,37 @@
+"""Which links are up at a step. An outage is any callable (key, mixing) → 0/1 mask shaped like the weights."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from airbayes.keys import Purpose, step_key
+from airbayes.network import AnyMixing, link_mask, node_mask
+
+Outage = Callable[[Key[Array, ""], AnyMixing], Float[Array, "*link"]]
+
+
+class LinkOutage(eqx.Module):
+    """Every link is down with probability p, both ways, independently at every step."""
+
+    probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
+
+    def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
+        return link_mask(key, mixing, self.probability)
+
+
+class NodeOutage(eqx.Module):
+    """Every node is silent and deaf with probability p, independently at every step."""
+
+    probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
+
+    def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
+        return node_mask(key, mixing, self.probability)
+
+
+def outage_mask(
+    outage: Outage | None, key: Key[Array, ""], step: Int[Array, ""], mixing: AnyMixing
+) -> Float[Array, "*link"] | None:
+    """The mask of this step, or None when links never fail."""
+    return None if outage is None else outage(step_key(key, step, Purpose.OUTAGE), mixing)

@@ -1,0 +1,97 @@
+"""Q-DSGD, the digital benchmark: DSGD over links that carry top-t, quantised messages Q(·).
+
+    memory      θ½ = θ − η∇f ;  q = Q(θ½ − x̂) ;  x̂ ← x̂ + q ;  θ' = θ½ + γ Σ_j w_kj (x̂_j − x̂_k)      (as CHOCO-SGD)
+    own-value   θ_k' = θ_k + Σ_j w_kj s_j∘(Q(θ_j) − θ_k) − η∇f_k     s_j marks the coordinates j really sent
+    zero-fill   θ_k' = θ_k + Σ_j w_kj (Q(θ_j) − θ_k) − η∇f_k         the paper read literally: what is not sent is 0
+
+t_k is the most coordinates agent k's rate allows (`airbayes.compress.largest_t`). x̂ is known to all neighbours and
+starts at x̂⁰ = θ⁰.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from airbayes.compress import Compressor, TopTQSGD
+from airbayes.keys import Purpose, agent_keys
+from airbayes.network import AnyMixing, neighbour_sum
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.drift import Drift, Plain
+from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.step_size import StepSize, as_step_size
+
+Mode = Literal["memory", "own-value", "zero-fill"]
+
+
+def memory_update(
+    half: Float[Array, "agent param"],
+    memory: Float[Array, "agent param"],
+    gamma: Float[Array, ""],
+    mixing: AnyMixing,
+    mask: Array | None,
+) -> Float[Array, "agent param"]:
+    """θ½ + γ Σ_j w_kj (x̂_j − x̂_k)."""
+    return half + gamma * neighbour_sum(memory, memory, mixing, mask)
+
+
+def own_value_update(
+    theta: Float[Array, "agent param"],
+    received: Float[Array, "agent param"],
+    mixing: AnyMixing,
+    mask: Array | None,
+) -> Float[Array, "agent param"]:
+    """θ_k + Σ_j w_kj s_j∘(Q(θ_j) − θ_k): coordinates not sent fall back to the receiver's own."""
+    sent = (received != 0).astype(theta.dtype)
+    nothing = jnp.zeros_like(theta)
+    return theta + neighbour_sum(received, nothing, mixing, mask) - theta * neighbour_sum(sent, nothing, mixing, mask)
+
+
+class MemoryState(State):
+    theta: Float[Array, "agent param"]
+    step: Int[Array, ""]
+    memory: Float[Array, "agent param"]  # x̂_k; unused outside `memory`
+
+
+class QDSGD(Sampler):
+    gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
+    mixing: AnyMixing
+    top_t: Int[Array, " agent"]  # t_k, coordinates agent k may send in a block
+    step_size: StepSize = eqx.field(converter=as_step_size)  # η
+    consensus_step: Float[Array, ""] = eqx.field(converter=lambda g: jnp.asarray(g, jnp.float32))  # γ
+    mode: Mode = eqx.field(static=True, default="memory")
+    compressor: Compressor = TopTQSGD()
+    drift: Drift = Plain()
+    outage: Outage | None = None
+
+    def init(self, theta: Float[Array, "agent param"]) -> MemoryState:
+        return MemoryState(theta, first_step(), theta)
+
+    def step(self, key: Key[Array, ""], state: MemoryState, data: PyTree) -> tuple[MemoryState, Info]:
+        theta, agents = state.theta, len(state.theta)
+        eta = self.step_size(state.step)
+        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
+        move = -eta * self.drift(grad, eta)
+        mask = outage_mask(self.outage, key, state.step, self.mixing)
+
+        message = theta + move - state.memory if self.mode == "memory" else theta
+        keys = agent_keys(key, state.step, Purpose.QUANTISE, agents)
+        received, cost = jax.vmap(self.compressor)(keys, message, self.top_t)
+
+        memory = state.memory
+        if self.mode == "memory":
+            memory = memory + received
+            theta_next = memory_update(theta + move, memory, self.consensus_step, self.mixing, mask)
+        elif self.mode == "own-value":
+            theta_next = own_value_update(theta, received, self.mixing, mask) + move
+        else:
+            theta_next = theta + neighbour_sum(received, theta, self.mixing, mask) + move
+        info = {
+            "eta_grad_norm": eta * row_norms(grad),
+            "bits": cost.bits,
+            "kept": cost.kept.astype(jnp.float32),
+        }
+        return MemoryState(theta_next, state.step + 1, memory), info

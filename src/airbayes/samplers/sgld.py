@@ -1,0 +1,45 @@
+"""SGLD, stochastic gradient Langevin dynamics (Welling and Teh, 2011; the paper's eq. 3):
+
+    θ' = θ − η ∇f(θ) + √(2η) ξ ,   ξ ~ N(0, I)
+
+Rows do not talk to each other: one row with all the data is the centralised reference, a row per agent with its own
+data is what the agents could do without a radio.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PyTree
+
+from airbayes.keys import Purpose, agent_keys, normal_rows
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.drift import Drift, Plain
+from airbayes.samplers.step_size import StepSize, as_step_size
+
+
+def sgld_update(
+    theta: Float[Array, "agent param"],
+    drift: Float[Array, "agent param"],
+    xi: Float[Array, "agent param"],
+    eta: Float[Array, ""],
+) -> Float[Array, "agent param"]:
+    """θ − η∇f + √(2η) ξ."""
+    return theta - eta * drift + jnp.sqrt(2.0 * eta) * xi
+
+
+class SGLD(Sampler):
+    gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
+    step_size: StepSize = eqx.field(converter=as_step_size)  # η
+    drift: Drift = Plain()
+
+    def init(self, theta: Float[Array, "agent param"]) -> State:
+        return State(theta, first_step())
+
+    def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        agents, params = state.theta.shape
+        eta = self.step_size(state.step)
+        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
+        xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
+        theta = sgld_update(state.theta, self.drift(grad, eta), xi, eta)
+        return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}

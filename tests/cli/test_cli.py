@@ -1,0 +1,127 @@
+"""The command as people use it: exit codes, messages, files."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from airbayes.cli.main import main
+
+SMALL = [
+    "--sampling.steps=60",
+    "--sampling.burn-in=20",
+    "--sampling.chains=2",
+    "--channel.snr-db",
+    "0",
+    "40",
+    "--policies",
+    "optimal",
+    "common",
+]
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    code = stop.value.code
+    return 0 if code is None else int(code)
+
+
+def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, capsys):
+    out = tmp_path / "a"
+    assert run("run", "gaussian", "--out", str(out), *SMALL) == 0
+    text = capsys.readouterr().out
+    assert "compiling" in text
+    assert "W2 to the true posterior" in text
+    assert "Predicted transition SNR" in text
+    names = {"cells.csv", "config.toml", "gaussian.png", "gaussian.svg", "results.nc", "summary.json"}
+    assert {path.name for path in out.iterdir()} == names
+    cells = json.loads((out / "summary.json").read_text())["cells"]
+    assert len(cells) == 1 + 3 + 3 + 2 * 3 * 2
+    assert {cell["status"] for cell in cells} == {"ok"}
+
+    assert run("run", "gaussian", "--out", str(out), *SMALL) == 0
+    assert "already holds this experiment" in capsys.readouterr().out
+    assert run("run", "gaussian", "--out", str(out)) == 2
+    assert "sampling.steps: 60 → 4000" in capsys.readouterr().err
+
+    assert run("run", str(out / "config.toml"), "--out", str(tmp_path / "b"), "--quiet") == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads((tmp_path / "b" / "summary.json").read_text())["cells"] == cells
+
+
+def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("run", "blobs", "--dry-run", "--sampling.eta=1e-4") == 0
+    text = capsys.readouterr().out
+    for expected in ("23.0 dB", "27.4 dB", "29.0 dB", "coordinates per block", "MB", "cd_dsgld:optimal"):
+        assert expected in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_list_help_and_version(capsys):
+    assert run("run", "--list") == 0
+    assert "gaussian" in capsys.readouterr().out
+    assert run("run", "gaussian", "--help") == 0
+    text = capsys.readouterr().out
+    for expected in ("--sampling.eta", "η, step size", "5e-4", "SNR = P/N0 in dB", "N0", "--dry-run"):
+        assert expected in text.replace("0.0005", "5e-4")
+    assert run("--help") == 0
+    assert run("--version") == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["run", "gausian"], "Did you mean gaussian?"),
+        (["run", "absent.toml"], "Cannot read absent.toml"),
+        (["run", "broken.toml"], "not valid TOML"),
+        (["run", "gaussian", "--channel.snr-db", "nan"], "channel.snr_db holds nan"),
+        (["run", "gaussian", "--sampling.burn-in", "5000"], "use a burn-in below 4000"),
+        (["run", "gaussian", "--network.topologies", "islands.csv"], "components"),
+        (["run", "gaussian", "--network.topologies", "directed.csv"], "directed.csv"),
+        (["run", "gaussian", "--network.weights", "metropolis"], "one weight"),
+        (["run", "gaussian", "--out", "a-file/below"], "Cannot write to"),
+        (["run", "--out", "x"], "Name the experiment before --out"),
+        (["fly"], "Unknown command 'fly'"),
+    ],
+)
+def test_bad_input_is_one_clear_message_and_exit_code_2(args, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.toml").write_text("seeds = [")
+    (tmp_path / "islands.csv").write_text("0,1\n2,3\n3,4\n")
+    (tmp_path / "directed.csv").write_text("0,1\n1,x\n")
+    (tmp_path / "a-file").write_text("")
+    assert run(*args) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert "Traceback" not in captured.err
+    assert "compiling" not in captured.out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_wrong_option_suggests_the_right_one(capsys):
+    assert run("run", "gaussian", "--sampling.etta", "1") == 2
+    text = "".join(capsys.readouterr())
+    assert "sampling.eta" in text
+
+
+def test_debug_shows_the_traceback():
+    from airbayes.errors import ConfigError
+
+    with pytest.raises(ConfigError):
+        main(["run", "gausian", "--debug"])
+
+
+def test_help_does_not_import_jax():
+    """A fresh interpreter, so that modules imported by other tests do not count."""
+    code = (
+        "import sys\n"
+        "try:\n"
+        "    import airbayes.cli.main as m; m.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, stdout=subprocess.DEVNULL)
