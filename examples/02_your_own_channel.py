@@ -39,7 +39,7 @@ class HalfPower(PowerPolicy):
 
     needs_common_neighbours = False
 
-    def __call__(self, theta, caps, common_neighbours) -> Gains:
+    def __call__(self, theta, caps, common_neighbours=None) -> Gains:
         rho = jnp.minimum(1.0, caps / jnp.sqrt(2.0))
         return Gains(rho, jnp.ones_like(rho))
 

@@ -5,6 +5,8 @@ oracle tests found it here: a mean that was right and a covariance that was not.
 check also covers an environment that was put together by hand.
 """
 
+from importlib.metadata import version
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,9 +28,7 @@ def check_compiler() -> None:
     found = np.asarray(jax.jit(jax.vmap(residual))(t))
     error = np.abs(found - (y - np.einsum("khi,cki->ckh", x, t))).max()
     if not error < TOLERANCE:
-        import jaxlib
-
         raise AirbayesError(
-            f"jaxlib {jaxlib.__version__} on {jax.default_backend()} computes wrong sums (error {error:.3g}): "
+            f"jaxlib {version('jaxlib')} on {jax.default_backend()} computes wrong sums (error {error:.3g}): "
             "its results cannot be trusted. Install another release, for example: pip install 'jax!=0.10.2'."
         )

@@ -54,6 +54,10 @@ def by_cell(results, method, topology=None, snr_db=None, policy=None):
     return found
 
 
+def scalars_of(results, *cell):
+    return by_cell(results, *cell).metrics.scalars
+
+
 def test_sampled_moments_are_those_of_the_exact_law(linear_results):
     """Monte-Carlo error at 64 chains × 100 draws is a few per cent of the posterior's width."""
     for topology in ("full", "ring"):
@@ -160,16 +164,16 @@ def test_classification_reports_scores_for_every_agent():
     dataset = to_dataset(config, results)
     assert isinstance(dataset, xr.Dataset)
     for result in results:
-        scalars = result.metrics.scalars
         assert result.status == "ok"
+        assert result.metrics is not None
+        scalars = result.metrics.scalars
         assert scalars["accuracy"] > 0.75
         assert 0 <= scalars["ece"] <= scalars["mce"] <= 1
         assert result.metrics.per_agent["accuracy"].shape == (5,)
         assert result.history["sample_accuracy"].shape == (3, 5)
         assert result.metrics.arrays["bin_count"][1].sum(axis=1).tolist() == [200.0] * 5
         assert scalars["mutual_information"] > -1e-6
-    digital = by_cell(results, "q_dsgd", "ring", 20.0)
-    assert digital.metrics.scalars["bits_max"] > 0
+    assert scalars_of(results, "q_dsgd", "ring", 20.0)["bits_max"] > 0
 
 
 def test_perceptron_runs_with_independent_starts_and_minibatches():

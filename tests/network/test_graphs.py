@@ -98,7 +98,8 @@ def test_pairs_are_numbered_without_gaps_up_to_the_largest_graph():
     assert {tuple(p) for p in small.tolist()} == {(i, j) for j in range(142) for i in range(j)} - {
         (i, 141) for i in range(10_000 - 141 * 140 // 2, 141)
     }
-    j = np.random.default_rng(0).integers(2, MAX_AGENTS, 100_000)
+    random = np.random.default_rng(0).integers(2, MAX_AGENTS, 100_000)
+    j = np.concatenate([random, np.arange(MAX_AGENTS - 100_000, MAX_AGENTS)])
     first = j * (j - 1) // 2  # (0, j), which follows (j − 2, j − 1)
     np.testing.assert_array_equal(_pair_of(first), np.stack([0 * j, j], 1))
     np.testing.assert_array_equal(_pair_of(first - 1), np.stack([j - 2, j - 1], 1))

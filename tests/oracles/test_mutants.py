@@ -1,5 +1,7 @@
 """Wrong samplers that the oracle suite must catch. Each mutant is one small change of the real code."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +22,32 @@ from airbayes.samplers.exact import dsghmc_law, dsgld_law, erasure_extra, gain_e
 GRAPH = GRAPHS["irregular"]
 W = best_constant(GRAPH)
 START = setting.start().ravel().astype(float)
+
+
+class Altered(Channel):
+    """A channel with its noise or its gain error replaced."""
+
+    power: jax.Array
+    noise_power: jax.Array
+    real: Channel
+    altered_noise: Callable
+    altered_gain_error: Callable
+
+    def __init__(
+        self,
+        real: Channel | None = None,
+        noise: Callable = lambda channel, keys, m: channel.noise(keys, m),
+        gain_error: Callable = lambda channel, keys, slots: channel.gain_error(keys, slots),
+    ):
+        self.real = real or AWGN(10.0)
+        self.power, self.noise_power = self.real.power, self.real.noise_power
+        self.altered_noise, self.altered_gain_error = noise, gain_error
+
+    def noise(self, keys, num_params):
+        return self.altered_noise(self.real, keys, num_params)
+
+    def gain_error(self, keys, num_slots):
+        return self.altered_gain_error(self.real, keys, num_slots)
 
 
 def dsgld_sampler():
@@ -49,11 +77,8 @@ def test_noise_variance_eta(monkeypatch):
 
 
 def test_receiver_noise_of_half_n0():
-    class HalfNoise(AWGN):
-        def noise(self, keys, num_params):
-            return super().noise(keys, num_params) / jnp.sqrt(2.0)
-
-    assert caught(p_values(cd_sampler(HalfNoise(10.0))))
+    half = Altered(noise=lambda channel, keys, m: channel.noise(keys, m) / jnp.sqrt(2.0))
+    assert caught(p_values(cd_sampler(half)))
 
 
 def test_literal_self_weight(monkeypatch):
@@ -78,12 +103,8 @@ def test_noise_shared_between_agents(monkeypatch, module):
         monkeypatch.setattr(dsgld, "normal_rows", lambda keys, m: real(jnp.broadcast_to(keys[0], keys.shape), m))
         sampler = dsgld_sampler()
     else:
-
-        class SharedNoise(AWGN):
-            def noise(self, keys, num_params):
-                return super().noise(jnp.broadcast_to(keys[0], keys.shape), num_params)
-
-        sampler = cd_sampler(SharedNoise(10.0))
+        shared = Altered(noise=lambda channel, keys, m: channel.noise(jnp.broadcast_to(keys[0], keys.shape), m))
+        sampler = cd_sampler(shared)
     assert caught(p_values(sampler))
 
 
@@ -161,11 +182,11 @@ def test_erasures_that_differ_by_direction():
 
 
 def test_gain_error_shared_by_a_receivers_links():
-    class PerReceiver(NoisyGainAWGN):
-        def gain_error(self, keys, num_slots):
-            return jnp.broadcast_to(super().gain_error(keys, 1), (len(keys), num_slots))
-
-    sampler = cd_sampler(PerReceiver(10.0, 0.15))
+    per_receiver = Altered(
+        NoisyGainAWGN(10.0, 0.15),
+        gain_error=lambda channel, keys, slots: jnp.broadcast_to(channel.gain_error(keys, 1), (len(keys), slots)),
+    )
+    sampler = cd_sampler(per_receiver)
     extra = gain_error_extra(GRAPH.adjacency(), PARAMS, W, 0.15)
     law = dsgld_law(mixing_matrix(GRAPH, W), *setting.quadratics(), ETA, extra)
     assert caught(p_values(sampler, law, moment_p_values))

@@ -11,7 +11,8 @@ from airbayes.channel import AWGN, Channel, NoisyGainAWGN
 from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.models import FullGradient, GaussianPrior, LinearRegression, Posterior, stack_agents
-from airbayes.network import build_mixing, mix
+from airbayes.network import Graph, Mixing, build_mixing, mix
+from airbayes.network.weights import Weights
 from airbayes.power import Common, Fixed, Optimal, Truncated
 from airbayes.samplers import CDDSGLD, DSGD, QDSGD, SGLD
 from airbayes.samplers.dsgld import dsgld_update
@@ -26,6 +27,15 @@ def data():
     return stack_agents(list(inputs), list(rng.normal(size=(AGENTS, 5)).astype(np.float32)))
 
 
+def table(graph: Graph, weights: Weights = "best-constant") -> Mixing:
+    return build_mixing(graph, weights, layout="table")
+
+
+def weight(mixing: Mixing) -> float:
+    assert mixing.edge_weight is not None
+    return float(mixing.edge_weight)
+
+
 GRADIENT = FullGradient(Posterior(LinearRegression(PARAMS).log_likelihood, GaussianPrior(), AGENTS))
 
 
@@ -37,7 +47,7 @@ def start():
 @pytest.mark.parametrize("policy", [Optimal(), Truncated(), Common()])
 def test_cd_dsgld_with_unit_gains_is_dsgld_driven_by_the_channel(graph, policy):
     """At an SNR where α = β is feasible every policy gives DSGLD with ξ = z/√N0."""
-    mixing = build_mixing(GRAPHS[graph])
+    mixing = table(GRAPHS[graph])
     channel = AWGN(60.0, power=3.0)
     sampler = CDDSGLD(GRADIENT, mixing, channel, policy, ETA)
     key, state = jax.random.key(9), sampler.init(start())
@@ -54,7 +64,7 @@ def test_cd_dsgld_with_unit_gains_is_dsgld_driven_by_the_channel(graph, policy):
 
 @pytest.mark.parametrize("graph", list(GRAPHS))
 def test_common_gain_is_dsgld_with_edge_weight_rho_w(graph):
-    mixing = build_mixing(GRAPHS[graph])
+    mixing = table(GRAPHS[graph])
     channel = AWGN(5.0)
     sampler = CDDSGLD(GRADIENT, mixing, channel, Common(), ETA)
     key, state = jax.random.key(9), sampler.init(start())
@@ -62,7 +72,7 @@ def test_common_gain_is_dsgld_with_edge_weight_rho_w(graph):
     after, info = sampler.step(key, state, data())
     rho = float(info["rho"][0])
     assert 0 < rho < 1
-    smaller = build_mixing(GRAPHS[graph], rho * float(mixing.edge_weight))
+    smaller = table(GRAPHS[graph], rho * weight(mixing))
     expected = dsgld_update(
         mix(start(), smaller), GRADIENT(None, start(), data()), z / jnp.sqrt(channel.noise_power), jnp.float32(ETA)
     )
@@ -74,14 +84,14 @@ def test_common_gain_is_dsgld_with_edge_weight_rho_w(graph):
 def test_every_block_keeps_the_power_limit(policy, snr_db):
     """‖x_j‖² ≤ mP, from the signal that is really sent, in float64."""
     for graph in GRAPHS.values():
-        mixing, channel = build_mixing(graph), AWGN(snr_db, power=0.7)
+        mixing, channel = table(graph), AWGN(snr_db, power=0.7)
         sampler = CDDSGLD(GRADIENT, mixing, channel, policy, ETA)
         state, advance = sampler.init(start()), eqx.filter_jit(sampler.step)
         for _ in range(10):
             sent = np.asarray(state.theta, np.float64)
             state, info = advance(jax.random.key(1), state, data())
             beta = np.sqrt(float(channel.noise_power) / (2 * ETA))
-            x = float(mixing.edge_weight) * beta * np.asarray(info["rho"], np.float64)[:, None] * sent
+            x = weight(mixing) * beta * np.asarray(info["rho"], np.float64)[:, None] * sent
             assert (np.sum(x**2, axis=1) <= PARAMS * float(channel.power)).all()
             np.testing.assert_allclose(info["power_used"], np.sum(x**2, axis=1) / (PARAMS * 0.7), rtol=1e-4, atol=1e-7)
 
@@ -89,12 +99,12 @@ def test_every_block_keeps_the_power_limit(policy, snr_db):
 def test_the_received_signal_is_the_physical_one():
     """The difference form equals w_kk θ_k + y_k/β − η∇f written out with signals, in float64."""
     graph, rho = GRAPHS["star"], np.linspace(0.5, 1.2, AGENTS)
-    mixing, channel = build_mixing(graph), NoisyGainAWGN(10.0, 0.2)
+    mixing, channel = table(graph), NoisyGainAWGN(10.0, 0.2)
     sampler = CDDSGLD(GRADIENT, mixing, channel, Fixed(jnp.asarray(rho, jnp.float32)), ETA)
     key, theta = jax.random.key(5), np.asarray(start(), np.float64)
     after, _ = sampler.step(key, sampler.init(start()), data())
 
-    w, adjacency = float(mixing.edge_weight), graph.adjacency()
+    w, adjacency = weight(mixing), graph.adjacency()
     beta = np.sqrt(float(channel.noise_power) / (2 * ETA))
     slots = channel.gain_error(agent_keys(key, 0, Purpose.LINKS, AGENTS), mixing.weights.shape[1])
     error = np.zeros((AGENTS, AGENTS))
@@ -112,7 +122,7 @@ def test_the_received_signal_is_the_physical_one():
 
 
 def test_metropolis_weights_are_refused_with_the_reason():
-    mixing = build_mixing(GRAPHS["star"], "metropolis")
+    mixing = table(GRAPHS["star"], "metropolis")
     with pytest.raises(GraphError, match="one edge weight"):
         CDDSGLD(GRADIENT, mixing, AWGN(10.0), Common(), ETA)
 
@@ -120,7 +130,7 @@ def test_metropolis_weights_are_refused_with_the_reason():
 def test_uncompressed_own_value_is_dsgd():
     from airbayes.compress import Identity
 
-    mixing, everything = build_mixing(GRAPHS["ring"]), jnp.full((AGENTS,), PARAMS, jnp.int32)
+    mixing, everything = table(GRAPHS["ring"]), jnp.full((AGENTS,), PARAMS, jnp.int32)
     digital = QDSGD(GRADIENT, mixing, everything, ETA, 1.0, "own-value", Identity())
     literal = QDSGD(GRADIENT, mixing, everything, ETA, 1.0, "zero-fill", Identity())
     ideal = DSGD(GRADIENT, mixing, ETA)
@@ -134,11 +144,11 @@ def test_memory_follows_choco():
     """x̂ += Q(θ½ − x̂), θ' = θ½ + γ Σ w (x̂_j − x̂_k), with nothing lost in Q."""
     from airbayes.compress import TopT
 
-    mixing, t, gamma = build_mixing(GRAPHS["ring"]), 3, 0.4
+    mixing, t, gamma = table(GRAPHS["ring"]), 3, 0.4
     sampler = QDSGD(GRADIENT, mixing, jnp.full((AGENTS,), t, jnp.int32), ETA, gamma, "memory", TopT())
     state, key = sampler.init(start()), jax.random.key(0)
     theta = memory = np.asarray(start())
-    weights = network.mixing_matrix(GRAPHS["ring"], float(mixing.edge_weight))
+    weights = network.mixing_matrix(GRAPHS["ring"], weight(mixing))
     for _ in range(4):
         half = theta - ETA * np.asarray(GRADIENT(None, jnp.asarray(theta), data()))
         gap = half - memory
@@ -163,7 +173,7 @@ def test_a_users_own_channel_changes_the_noise_only():
         def gain_error(self, keys, num_slots):
             return None
 
-    mixing = build_mixing(GRAPHS["full"])
+    mixing = table(GRAPHS["full"])
     silent = CDDSGLD(GRADIENT, mixing, Silent(jnp.float32(1.0), jnp.float32(1e-6)), Truncated(), ETA)
     quiet = DSGD(GRADIENT, mixing, ETA)
     key = jax.random.key(0)
@@ -184,7 +194,7 @@ def test_one_sgld_step_equals_blackjax_given_the_same_noise():
     theta, batch, eta, key = jnp.arange(4.0), jnp.float32(0.3), 0.01, jax.random.key(4)
     theirs = blackjax.sgld(jax.grad(log_density))
     after = theirs.step(key, theirs.init(theta), batch, eta)
-    xi = generate_gaussian_noise(key, theta)
+    xi = jnp.asarray(generate_gaussian_noise(key, theta))
     gradient = jax.grad(lambda t: -log_density(t, batch))(theta)
     ours = sgld_update(theta[None], gradient[None], xi[None], jnp.float32(eta))[0]
     np.testing.assert_allclose(ours, after, rtol=1e-6, atol=1e-6)

@@ -173,11 +173,9 @@ class Builder:
 
     def _outage(self) -> Outage | None:
         network = self.config.network
-        outages = [LinkOutage(network.link_outage)] if network.link_outage else []
-        outages += [NodeOutage(network.node_outage)] if network.node_outage else []
-        if len(outages) == 2:
-            return BothOutages(*outages)
-        return outages[0] if outages else None
+        links = LinkOutage(network.link_outage) if network.link_outage else None
+        nodes = NodeOutage(network.node_outage) if network.node_outage else None
+        return BothOutages(links, nodes) if links and nodes else links or nodes
 
 
 class BothOutages(eqx.Module):

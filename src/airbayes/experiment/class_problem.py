@@ -58,13 +58,11 @@ def agent_scores(
 class ClassProblem(Problem):
     """Blobs of width σ around random class centres; agents see them shifted by their own `heterogeneity`."""
 
-    model: Classifier
-
     def __init__(self, config: ExperimentConfig):
         self.config = config
         self.num_agents = config.network.agents
         settings = config.problem
-        self.model = (
+        self.model = self.classifier = (
             SoftmaxRegression(settings.features, settings.classes)
             if settings.kind == "softmax"
             else mlp(settings.features, settings.classes, settings.width, settings.depth)
@@ -94,7 +92,7 @@ class ClassProblem(Problem):
 
     def observer(self, seed: int) -> PredictiveObserver:
         _, inputs, labels = self.draw(seed)
-        return PredictiveObserver(self.model, jnp.asarray(inputs), jnp.asarray(labels))
+        return PredictiveObserver(self.classifier, jnp.asarray(inputs), jnp.asarray(labels))
 
     def typical_rms(self, seed: int) -> tuple[float, str]:
         return self.config.problem.prior_scale, "the prior"

@@ -117,7 +117,7 @@ class LinearProblem(Problem):
 
 def _pool_chains(tracker: RunningMoments) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance [agent + 1, ...] over all chains, which have equal counts, in float64."""
-    count = np.asarray(tracker.count, np.float64)[:, None, None]
+    count = np.asarray(tracker.average.count, np.float64)[:, None, None]
     means = np.asarray(tracker.average.rounded, np.float64) + np.asarray(tracker.average.remainder, np.float64)
     spread = np.asarray(tracker.spread.rounded, np.float64) + np.asarray(tracker.spread.remainder, np.float64)
     mean = means.mean(axis=0)

@@ -6,6 +6,7 @@ tracker, a thinned trace of a few scalars, and gauges (mean, least, largest of w
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -71,7 +72,7 @@ class Loop(eqx.Module):
             quantities = jax.eval_shape(observer.monitor, theta).shape[0]
 
             def filled(value: float) -> Info:
-                return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value), shapes)
+                return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), shapes)
 
             gauges = Gauges(filled(0.0), filled(jnp.inf), filled(-jnp.inf), jnp.zeros((), jnp.int32))
             trace = jnp.zeros((self.draws, quantities))
@@ -101,7 +102,7 @@ def over_cells_and_chains(function: Callable) -> Callable:
 def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
     loop, batch, begin, end = frozen
 
-    def step(sampler, data, observer, key, state, gauges, bad_step, counted):
+    def step(counted, sampler, data, observer, key, state, gauges, bad_step):
         state, info = sampler.step(key, state, data)
         size = jnp.max(jnp.mean(state.theta**2, axis=-1))
         fine = size < RUNAWAY_RMS**2  # False for NaN too
@@ -113,7 +114,7 @@ def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
 
     def body(index, carry: Carry) -> Carry:
         counted = (index >= loop.burn_in).astype(jnp.int32)
-        run_step = over_cells_and_chains(lambda *args: step(*args, counted))
+        run_step = over_cells_and_chains(partial(step, counted))
         state, gauges, bad_step = run_step(batch, carry.state, carry.gauges, carry.bad_step)
         since = index + 1 - loop.burn_in
 

@@ -23,7 +23,7 @@ def gaussian() -> ExperimentConfig:
         problem=ProblemConfig(kind="linear", features=4, examples=20),
         network=NetworkConfig(agents=5, topologies=("full", "star", "ring")),
         channel=ChannelConfig(snr_db=tuple(float(snr) for snr in range(0, 41, 5))),
-        sampling=SamplingConfig(eta=5e-4, steps=4000, burn_in=1000, thin=5, chains=32),
+        sampling=SamplingConfig(eta=5e-4, steps=6000, burn_in=1000, thin=10, chains=32),
         momentum=MomentumConfig(eta=0.02, friction=10.0),
     )
 

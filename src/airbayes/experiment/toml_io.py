@@ -81,7 +81,10 @@ def _build(cls: type, table: dict[str, Any], prefix: str, problems: list[str]) -
             else:
                 problems.append(f"{prefix}{name} = {table[name]!r} must be a table, [{prefix}{name}].")
         else:
-            values[name] = _value(kind, table[name], f"{prefix}{name}", problems)
+            before = len(problems)
+            value = _value(kind, table[name], f"{prefix}{name}", problems)
+            if len(problems) == before:  # a wrong value is reported and its default stands in
+                values[name] = value
     return cls(**values)
 
 

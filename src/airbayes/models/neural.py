@@ -17,7 +17,7 @@ class NetworkClassifier(Classifier):
     num_classes: int = eqx.field(static=True)
     num_params: int = eqx.field(static=True)
     unravel: Callable = eqx.field(static=True)  # flat θ → the module's arrays
-    skeleton: eqx.Module = eqx.field(static=True)  # the module without its arrays
+    skeleton: Callable = eqx.field(static=True)  # the module without its arrays
 
     def __init__(self, build: Callable[[Key[Array, ""]], Callable], num_classes: int):
         arrays, self.skeleton = eqx.partition(build(jax.random.key(0)), eqx.is_inexact_array)
@@ -30,7 +30,7 @@ class NetworkClassifier(Classifier):
     def log_probs(
         self, theta: Float[Array, " param"], inputs: Shaped[Array, "example ..."]
     ) -> Float[Array, "example cls"]:
-        network = eqx.combine(self.unravel(theta), self.skeleton)
+        network: Callable = eqx.combine(self.unravel(theta), self.skeleton)
         return jax.nn.log_softmax(jax.vmap(network)(inputs))
 
     def log_likelihood(

@@ -13,10 +13,11 @@ class SoftmaxRegression(Classifier):
 
     num_features: int = eqx.field(static=True)
     num_classes: int = eqx.field(static=True)
+    num_params: int = eqx.field(static=True)
 
-    @property
-    def num_params(self) -> int:
-        return (self.num_features + 1) * self.num_classes
+    def __init__(self, num_features: int, num_classes: int):
+        self.num_features, self.num_classes = num_features, num_classes
+        self.num_params = (num_features + 1) * num_classes
 
     def init(self, key: Key[Array, ""]) -> Float[Array, " param"]:
         return 0.1 * jax.random.normal(key, (self.num_params,))

@@ -201,7 +201,5 @@ def _check_size(name: str, num_agents: int, expected_edges: float = 0) -> None:
 
 def _pair_of(code: Int[np.ndarray, " edge"]) -> Int[np.ndarray, "edge 2"]:
     """The pair (i, j), i < j, numbered code = j(j − 1)/2 + i."""
-    j = ((1 + np.sqrt(1 + 8 * code.astype(float))) / 2).astype(np.int64)
-    j -= j * (j - 1) // 2 > code  # the root is rounded: at most one off either way
-    j += j * (j + 1) // 2 <= code
+    j = ((1 + np.sqrt(1 + 8 * code.astype(float))) / 2).astype(np.int64)  # exact up to MAX_AGENTS
     return np.stack([code - j * (j - 1) // 2, j], axis=1)

@@ -12,10 +12,11 @@ nearest to plain clipping. Projected Newton from e⁰; each iteration
 2. solves (Q_FF + μI) p_F = −g_F for the free ones; the ridge μ covers the rounding of the factor,
 3. follows the path clip(e + t p) to each of its corners and to t = 1, minimises exactly along the chord from
    e to each of these points, and keeps the best,
-4. holds the agents that stopped the step at a bound until a step passes unhindered; without this, two agents
-   can take turns in leaving their bounds, and the method creeps.
+4. after a step that met a bound, holds the agents that met it and takes only chords that add to them, until a
+   step passes unhindered; without this, agents take turns in leaving their bounds and the method creeps.
 The chord to the first corner is a Newton step, so the objective falls also where clipping the full step would
-raise it (a star near consensus), and a step that passes unhindered minimises over its face of the box.
+raise it (a star near consensus); a step that passes unhindered minimises over its face of the box, so a face
+is left for good. Both keep the iterations few: one to three at N = 5, under 20 at N = 50.
 """
 
 import equinox as eqx
@@ -71,7 +72,7 @@ def solve_box_qp(
         return g, may_move, _dot(jnp.abs(g), may_move.astype(g.dtype)) <= _FLAT * jnp.sqrt(clipped)
 
     def newton(carry):
-        count, e, g, may_move, held, _, _ = carry
+        count, e, g, may_move, held, hindered, _, _ = carry
         free = may_move & ~held
         g_free = jnp.where(free, g, 0.0)
         matrix = jnp.where(free[:, None] & free, q, 0.0) + jnp.diag(jnp.where(free, ridge, 1.0))
@@ -88,7 +89,8 @@ def solve_box_qp(
         slopes = _dot(chords, g)
         curvatures = _dot(chords, _times(chords, q) + anchor * chords)
         steps = jnp.clip(-slopes / jnp.where(curvatures > 0, curvatures, 1.0), 0.0, 1.0)
-        changes = steps * (2.0 * slopes + steps * curvatures)
+        lands = ~hindered | (steps >= 1.0) | jnp.any(corners <= 0.0)
+        changes = jnp.where(lands, steps * (2.0 * slopes + steps * curvatures), 0.0)
         best = jnp.argmin(changes)
         falls = changes[best] < 0
         # written from the far end, so that a whole step keeps the walls exact
@@ -98,14 +100,15 @@ def solve_box_qp(
         g, may_move, stationary = slope_at(e)
         converged = stationary | ((decrement <= _GAINED * n * clipped) & ~jnp.any(held))
         stuck = ~falls & ~jnp.any(blocked | held)
-        held = jnp.any(blocked) & (held | (blocked & ((e == wall) | ~falls)))
-        return count + 1, e, g, may_move, held, converged, converged | stuck
+        hindered = jnp.any(blocked)
+        held = hindered & (held | (blocked & ((e == wall) | ~falls)))
+        return count + 1, e, g, may_move, held, hindered, converged, converged | stuck
 
     g, may_move, stationary = slope_at(start)
     done = stationary | ~(clipped > 0)
-    held = jnp.zeros(n, bool)
-    first = (jnp.zeros((), jnp.int32), start, g, may_move, held, done & jnp.isfinite(clipped), done)
-    count, e, _, _, _, converged, _ = jax.lax.while_loop(
+    held, hindered = jnp.zeros(n, bool), jnp.zeros((), bool)
+    first = (jnp.zeros((), jnp.int32), start, g, may_move, held, hindered, done & jnp.isfinite(clipped), done)
+    count, e, *_, converged, _ = jax.lax.while_loop(
         lambda carry: ~carry[-1] & (carry[0] < max_iterations), newton, first
     )
     gains = jnp.clip(jnp.where(e >= high, upper, 1.0 + e / s), 0.0, upper)

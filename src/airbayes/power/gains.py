@@ -16,7 +16,12 @@ from jaxtyping import Array, Float
 # ‖x_j‖² ≤ mP must survive the float32 rounding of the norm, of the cap and of the signal.
 _HEADROOM = 1.0 - 2.0**-20
 
-Scalar = Float[Array, ""] | float | int
+Real = float | int
+# Up to this many agents the Gram matrix is summed pair by pair: then it does not depend, even in the last bit, on how
+# the agents are split over devices. A matrix product does.
+_PAIRWISE = 32
+
+Scalar = Float[Array, ""] | Real
 
 
 def receiver_scale(noise_power: Scalar, eta: Scalar) -> Float[Array, ""]:
@@ -47,18 +52,21 @@ def interference_gram(
     theta: Float[Array, "agent param"], common_neighbours: Float[Array, "agent agent"]
 ) -> Float[Array, "agent agent"]:
     """H = (ΘΘᵀ) ∘ (A·A); entry (i, j) of A·A counts the agents that hear both i and j."""
-    gram = jnp.matmul(theta, theta.T, precision=jax.lax.Precision.HIGHEST)
+    if theta.shape[0] <= _PAIRWISE:
+        gram = jnp.sum(theta[:, None, :] * theta[None, :, :], axis=-1)
+    else:
+        gram = jnp.matmul(theta, theta.T, precision=jax.lax.Precision.HIGHEST)
     return gram * common_neighbours
 
 
-def norm_cap(edge_weight: float, eta: float, snr_db: float) -> float:
+def norm_cap(edge_weight: Real, eta: Real, snr_db: Real) -> float:
     """√(2η·SNR)/w, the largest rms(θ) at which every gain can be 1. snr_db: P/N0 in dB; +inf when w = 0."""
     if edge_weight == 0:
         return math.inf
     return math.sqrt(2.0 * eta * 10.0 ** (snr_db / 10.0)) / edge_weight
 
 
-def transition_snr_db(edge_weight: float, eta: float, rms: float = 1.0) -> float:
+def transition_snr_db(edge_weight: Real, eta: Real, rms: Real = 1.0) -> float:
     """10·log10(w²·rms²/(2η)), the SNR in dB from which every gain can be 1; −inf when nothing is sent."""
     if edge_weight == 0 or rms == 0:
         return -math.inf

@@ -8,10 +8,12 @@
 
 import difflib
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes.errors import AirbayesError
@@ -92,7 +94,7 @@ class Fixed(PowerPolicy):
     respect_caps: bool = eqx.field(static=True)
     needs_common_neighbours: ClassVar[bool] = False
 
-    def __init__(self, rho, respect_caps: bool = False):
+    def __init__(self, rho: Sequence[float] | Float[np.ndarray, " agent"] | Caps, respect_caps: bool = False):
         self.rho = jnp.asarray(rho, jnp.float32)
         self.respect_caps = respect_caps
 

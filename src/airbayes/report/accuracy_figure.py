@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from airbayes.report.style import MARKERS, colour, label
+from airbayes.report.style import MARKERS, colour, label, width
 
 ROWS = (("accuracy", "test accuracy"), ("ece", "ECE"), ("nll", "NLL"))
 
@@ -28,9 +28,8 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
                 if variant.startswith(("cd_", "q_")):
                     middle, band = mean.sel(snr_db=snrs), spread.sel(snr_db=snrs)
                     axes.fill_between(snrs, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
-                    axes.plot(
-                        snrs, middle, marker=MARKERS.get(variant, "."), color=colour(variant), label=label(variant)
-                    )
+                    shown = {"marker": MARKERS.get(variant, "."), "lw": width(variant), "label": label(variant)}
+                    axes.plot(snrs, middle, color=colour(variant), **shown)
                 else:
                     axes.axhline(float(mean.sel(snr_db=np.inf)), color=colour(variant), ls="--", label=label(variant))
             if topology in transitions:

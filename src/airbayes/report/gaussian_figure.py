@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from airbayes.report.style import MARKERS, colour, label
+from airbayes.report.style import MARKERS, colour, label, width
 
 ROWS = (
     ("w2", "W2 to the posterior"),
@@ -40,6 +40,7 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
             )
         grid[len(ROWS) - 1, column].set_xlabel("SNR (dB)")
         _ellipses(grid[len(ROWS), column], dataset, topology)
+        grid[len(ROWS), column].set_ylabel("parameter 2" if column == 0 else "")
     for row in range(len(ROWS)):
         low = min(axes.get_ylim()[0] for axes in grid[row])
         high = max(axes.get_ylim()[1] for axes in grid[row])
@@ -64,14 +65,21 @@ def _errors(axes: Axes, dataset: xr.Dataset, topology: str, metric: str) -> None
             continue
         for kind, style in (("agent", "-"), ("network", ":")):
             values = cells[f"{metric}_{kind}"].mean("seed")
-            shown = {"label": label(variant)} if kind == "agent" else {}
+            name = label(variant) if kind == "agent" else "_"  # an underscore keeps it out of the legend
             if variant.startswith(("cd_", "q_")):
                 marker = MARKERS.get(variant, ".") if kind == "agent" else ""
                 axes.plot(
-                    snrs, values.sel(snr_db=snrs), style, marker=marker, ms=4, lw=1.6, color=colour(variant), **shown
+                    snrs,
+                    values.sel(snr_db=snrs),
+                    style,
+                    marker=marker,
+                    ms=4,
+                    lw=width(variant),
+                    color=colour(variant),
+                    label=name,
                 )
             else:
-                axes.axhline(float(values.sel(snr_db=np.inf)), ls=style, lw=1.3, color=colour(variant), **shown)
+                axes.axhline(float(values.sel(snr_db=np.inf)), ls=style, lw=1.3, color=colour(variant), label=name)
     axes.set_yscale("log")
     axes.grid(alpha=0.25, which="both", lw=0.5)
     axes.spines[["top", "right"]].set_visible(False)
@@ -91,14 +99,12 @@ def _ellipses(axes: Axes, dataset: xr.Dataset, topology: str) -> None:
         if int(cell.status) != 1:
             continue
         mean, cov = cell.sampled_mean.isel(agent=0).values, cell.sampled_cov.isel(agent=0).values
-        _ellipse(axes, mean, cov, facecolor="none", edgecolor=colour(variant), lw=1.8)
+        _ellipse(axes, mean, cov, facecolor="none", edgecolor=colour(variant), lw=width(variant))
     axes.autoscale_view()
     axes.margins(0.15)
     axes.set_xlabel("parameter 1")
     axes.set_title(f"agent 1 at {snr:g} dB; grey: exact posterior (95 %)", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_subplotspec().colspan.start == 0:
-        axes.set_ylabel("parameter 2")
 
 
 def _ellipse(axes: Axes, mean: np.ndarray, cov: np.ndarray, **style) -> None:

@@ -11,6 +11,17 @@ LABELS = {
     "cd_dsgld:common": "CD-DSGLD, common gain (ours)",
 }
 
+SHORT = {  # for tables, where width is dear
+    "sgld": "SGLD",
+    "dsgld": "DSGLD",
+    "dsghmc": "DSGHMC",
+    "dsgd": "DSGD",
+    "q_dsgd": "Q-DSGD",
+    "cd_dsgld:optimal": "CD-DSGLD optimal",
+    "cd_dsgld:truncated": "CD-DSGLD truncated",
+    "cd_dsgld:common": "CD-DSGLD common",
+}
+
 # Okabe and Ito's palette, readable with any colour vision.
 COLOURS = {
     "sgld": "#000000",
@@ -23,11 +34,22 @@ COLOURS = {
     "cd_dsgld:common": "#009E73",
 }
 
+# Optimal and truncated gains often coincide: the wider line shows from under the narrower one.
+WIDTHS = {"cd_dsgld:optimal": 3.6, "cd_dsgld:truncated": 1.2}
+
 MARKERS = {"cd_dsgld:optimal": "o", "cd_dsgld:truncated": "s", "cd_dsgld:common": "D", "q_dsgd": "^"}
 
 
 def label(variant: str) -> str:
     return LABELS.get(variant, variant)
+
+
+def short(variant: str) -> str:
+    return SHORT.get(variant, variant)
+
+
+def width(variant: str) -> float:
+    return WIDTHS.get(variant, 1.8)
 
 
 def colour(variant: str) -> str:

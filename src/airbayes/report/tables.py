@@ -6,17 +6,19 @@ import math
 
 import numpy as np
 import xarray as xr
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
-from airbayes.report.style import label
+from airbayes.report.style import short
 
 
 def snr_table(dataset: xr.Dataset, metric: str, title: str, note: str = "") -> Table:
     """One metric of every cell, the mean over seeds. `div` marks cells of which a seed diverged."""
     snrs = [float(snr) for snr in dataset.snr_db.values]
-    table = Table("method", "topology", title=title, caption=note or None, title_justify="left", caption_justify="left")
+    table = _table("method", "topology", title=title, caption=note or None)
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
     for snr in snrs:
         table.add_column("ideal" if math.isinf(snr) else f"{snr:g} dB", justify="right")
     for variant in dataset.method.values:
@@ -25,9 +27,23 @@ def snr_table(dataset: xr.Dataset, metric: str, title: str, note: str = "") -> T
             if not (cells.status > 0).any():
                 continue
             entries = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
-            table.add_row(label(str(variant)), "" if topology == "none" else str(topology), *entries)
+            table.add_row(short(str(variant)), "" if topology == "none" else str(topology), *entries)
         table.add_section()
     return table
+
+
+def _table(*columns: str, title: str, caption: str | None = None) -> Table:
+    return Table(
+        *columns,
+        title=title,
+        caption=caption,
+        box=SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        pad_edge=False,
+        collapse_padding=True,
+    )
 
 
 def _entry(cell: xr.Dataset, metric: str) -> Text:
@@ -39,14 +55,14 @@ def _entry(cell: xr.Dataset, metric: str) -> Text:
     values = cell[metric].where(cell.status == STATUS_CODES["ok"])
     if diverged == int(present.sum()):
         return Text("diverged", style="red")
-    text = f"{float(values.mean()):.3g}" + (f" ({diverged} div)" if diverged else "")
+    text = f"{float(values.mean()):.3f}" + (f" ({diverged} div)" if diverged else "")
     exact = "unit_gain_min" in cell and float(cell["unit_gain_min"].min()) == 1.0
-    return Text(text + (" =" if exact else ""), style="green" if exact else "")
+    return Text(text + ("=" if exact else " "), style="green" if exact else "")
 
 
 def law_table(dataset: xr.Dataset) -> Table:
     """Sampled against exact, for the cells whose law is known in closed form."""
-    table = Table(
+    table = _table(
         "method",
         "topology",
         "one agent: sampled",
@@ -55,8 +71,7 @@ def law_table(dataset: xr.Dataset) -> Table:
         "exact",
         "R-hat",
         "ESS",
-        title="W2 distance to the true posterior: sampled, and what the sampler's exact law predicts",
-        title_justify="left",
+        title="W2 to the true posterior over ideal links: sampled, and what the sampler's exact law predicts",
     )
     for name in table.columns[2:]:
         name.justify = "right"
@@ -71,7 +86,7 @@ def law_table(dataset: xr.Dataset) -> Table:
                 return format(float(cell[name].mean()), digits)
 
             table.add_row(
-                label(str(variant)),
+                short(str(variant)),
                 "" if topology == "none" else str(topology),
                 mean("w2_agent"),
                 mean("w2_agent_predicted"),

@@ -8,6 +8,7 @@ on (key, state.step, purpose, agent) alone, so chunking, resuming and sharding n
 """
 
 import abc
+from typing import Generic, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,15 +22,18 @@ class State(eqx.Module):
     step: Int[Array, ""]  # s, the number of steps taken
 
 
-class Sampler(eqx.Module):
+StateT = TypeVar("StateT", bound=State)
+
+
+class Sampler(eqx.Module, Generic[StateT]):
     """Base of all algorithms; subclasses are final."""
 
     @abc.abstractmethod
-    def init(self, theta: Float[Array, "agent param"]) -> State:
+    def init(self, theta: Float[Array, "agent param"]) -> StateT:
         """The state before the first step."""
 
     @abc.abstractmethod
-    def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+    def step(self, key: Key[Array, ""], state: StateT, data: PyTree) -> tuple[StateT, Info]:
         """One synchronous step of all agents."""
 
 

@@ -34,11 +34,11 @@ def over_the_air_mix(
     gain_error: Float[Array, "*link"] | None = None,
 ) -> Float[Array, "agent param"]:
     """θ_k + w Σ_j A_kj ((1 + ε_kj) ρ_j θ_j − σ_k θ_k): the received sum plus the self term, before the noise."""
-    sent = gains.rho[:, None] * theta
-    mixed = theta + neighbour_sum(sent, gains.self_gain[:, None] * theta, mixing, mask)
+    own = gains.self_gain[:, None] * theta
+    mixed = theta + neighbour_sum(theta, own, mixing, mask, gains.rho)
     if gain_error is not None:
         surviving = gain_error if mask is None else gain_error * mask
-        mixed = mixed + neighbour_sum(sent, jnp.zeros_like(theta), mixing, surviving)
+        mixed = mixed + neighbour_sum(theta, jnp.zeros_like(theta), mixing, surviving, gains.rho)
     return mixed
 
 
@@ -62,7 +62,7 @@ def cd_dsgld_update(
     return mixed - eta * drift + z / beta
 
 
-class CDDSGLD(Sampler):
+class CDDSGLD(Sampler[State]):
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     channel: Channel
@@ -84,12 +84,13 @@ class CDDSGLD(Sampler):
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
         theta, step = state.theta, state.step
         agents, params = theta.shape
-        eta = self.step_size(step)
+        eta, w = self.step_size(step), self.mixing.edge_weight
+        assert w is not None  # checked when the sampler was made
         grad = self.gradient(agent_keys(key, step, Purpose.BATCH, agents), theta, data)
 
         mask = outage_mask(self.outage, key, step, self.mixing)
         beta = receiver_scale(self.channel.noise_power, eta)
-        caps = gain_caps(theta, self.mixing.edge_weight, self.channel.power, beta)
+        caps = gain_caps(theta, w, self.channel.power, beta)
         common = common_neighbours(self.mixing, mask) if self.policy.needs_common_neighbours else None
         gains = self.policy(theta, caps, common)
 
@@ -101,7 +102,7 @@ class CDDSGLD(Sampler):
         z = self.channel.noise(agent_keys(key, step, Purpose.CHANNEL, agents), params)
         theta_next = cd_dsgld_update(mixed, self.drift(grad, eta), z, beta, eta)
 
-        amplitude = self.mixing.edge_weight * beta * gains.rho * row_norms(theta)  # ‖x_j‖
+        amplitude = w * beta * gains.rho * row_norms(theta)  # ‖x_j‖
         info = {
             "eta_grad_norm": eta * row_norms(grad),
             "rho": gains.rho,

@@ -23,7 +23,7 @@ def dsgd_update(
     return mixed - eta * drift
 
 
-class DSGD(Sampler):
+class DSGD(Sampler[State]):
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

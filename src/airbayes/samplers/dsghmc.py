@@ -37,7 +37,7 @@ class MomentumState(State):
     nu: Float[Array, "agent param"]  # ν_k, the momentum
 
 
-class DSGHMC(Sampler):
+class DSGHMC(Sampler[MomentumState]):
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

@@ -29,7 +29,7 @@ def dsgld_update(
     return mixed - eta * drift + jnp.sqrt(2.0 * eta) * xi
 
 
-class DSGLD(Sampler):
+class DSGLD(Sampler[State]):
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

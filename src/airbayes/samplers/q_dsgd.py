@@ -56,7 +56,7 @@ class MemoryState(State):
     memory: Float[Array, "agent param"]  # x̂_k; unused outside `memory`
 
 
-class QDSGD(Sampler):
+class QDSGD(Sampler[MemoryState]):
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     top_t: Int[Array, " agent"]  # t_k, coordinates agent k may send in a block

@@ -28,7 +28,7 @@ def sgld_update(
     return theta - eta * drift + jnp.sqrt(2.0 * eta) * xi
 
 
-class SGLD(Sampler):
+class SGLD(Sampler[State]):
     gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()
