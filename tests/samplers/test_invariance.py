@@ -74,6 +74,21 @@ def test_a_cells_noise_does_not_depend_on_the_rest_of_the_grid():
     assert len({c.stream for c in enumerate_cells(CONFIG) if c.seed == 0}) == len(enumerate_cells(CONFIG)) // 2
 
 
+def test_a_run_is_compiled_once(monkeypatch):
+    """Counted where the sampler is traced: once for the shapes of its report, once for the program of all chunks."""
+    from airbayes.samplers import DSGLD
+
+    traces, real = [], DSGLD.step
+
+    def counting(self, key, state, data):
+        traces.append(1)
+        return real(self, key, state, data)
+
+    monkeypatch.setattr(DSGLD, "step", counting)
+    run(GROUPS["dsgld"][:3], [5, 11, 40])  # three cells are a shape no other test compiles
+    assert len(traces) == 2
+
+
 SHARDED = """
 import sys
 import jax, jax.numpy as jnp, numpy as np, equinox as eqx
@@ -97,7 +112,7 @@ def samplers(graph):
     mixing = build_mixing(graph)
     yield "dsgld", DSGLD(gradient, mixing, 1e-2, outage=LinkOutage(0.2))
     yield "dsghmc", DSGHMC(gradient, mixing, 1e-2, 5.0)
-    for policy in (Optimal(), Truncated(), Common()):
+    for policy in (Optimal(), Truncated(), Common()) if graph.name == "star" else (Common(),):
         yield type(policy).__name__, CDDSGLD(gradient, mixing, AWGN(8.0), policy, 1e-2)
 
 @eqx.filter_jit
@@ -108,7 +123,7 @@ def run(sampler, state, data):
 for graph in (network.ring(AGENTS), network.star(AGENTS)):
     for name, sampler in samplers(graph):
         results = {}
-        for devices in (1, 2, 4, 8):
+        for devices in (1, 2, 8):
             mesh = jax.make_mesh((devices,), ("agents",), axis_types=(AxisType.Auto,), devices=jax.devices()[:devices])
             rows, whole = NamedSharding(mesh, PartitionSpec("agents")), NamedSharding(mesh, PartitionSpec())
             place = lambda leaf: jax.device_put(leaf, rows if leaf.ndim and leaf.shape[0] == AGENTS else whole)
@@ -116,7 +131,7 @@ for graph in (network.ring(AGENTS), network.star(AGENTS)):
             out = run(placed, state, local)
             assert len(out.theta.sharding.device_set) == devices
             results[devices] = np.asarray(jax.block_until_ready(out.theta))
-        for devices in (2, 4, 8):
+        for devices in (2, 8):
             same = np.array_equal(results[1], results[devices])
             print(graph.name, name, devices, "equal" if same else np.abs(results[1] - results[devices]).max())
             if not same:
@@ -125,11 +140,11 @@ for graph in (network.ring(AGENTS), network.star(AGENTS)):
 
 
 def test_sharding_agents_over_devices_changes_no_bit():
-    """Eight virtual CPU devices, so in a process of its own; 1, 2, 4 and 8 of them hold the agents."""
+    """Eight virtual CPU devices, so in a process of its own; 1, 2 and 8 of them hold the agents."""
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
     env = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [sys.executable, "-c", SHARDED], env=env, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("equal") == 2 * 5 * 3
+    assert done.stdout.count("equal") == (3 + 5) * 2

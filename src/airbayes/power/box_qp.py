@@ -47,7 +47,7 @@ def solve_box_qp(
 ) -> BoxQPResult:
     """Minimise (ρ − 1)ᵀ H (ρ − 1) over 0 ≤ ρ ≤ u.
 
-    hessian: H, symmetric positive semidefinite, any scale. upper: u ≥ 0, may hold +inf.
+    hessian: H, symmetric positive semidefinite, entries of 1e-12 to 1e12. upper: u ≥ 0, may hold +inf.
     max_iterations: N + 20 by default; one to three are usual.
     H_jj = 0 gives ρ_j = min(1, u_j); u ≥ 1 gives ρ = 1 exactly, without an iteration. The caps hold exactly,
     the objective never exceeds that of plain clipping, and a non-finite H returns plain clipping.
