@@ -89,3 +89,4 @@ def _print_top_t(builder: Builder, console: Console) -> None:
             row.append(f"{low}" if low == high else f"{low} to {high}")
         table.add_row(topology, *row)
     console.print(table)
+    console.print("t = 0 means that not one coordinate fits into a block: the agents learn alone.")

@@ -15,7 +15,12 @@ from airbayes.experiment.config import (
 
 
 def gaussian() -> ExperimentConfig:
-    """Linear regression over 5 agents, where the truth is known: which sampler reaches the posterior, at which SNR?"""
+    """Linear regression over 5 agents, where the truth is known: which sampler reaches the posterior, at which SNR?
+
+    `airbayes run gaussian`, 46 s on 2 cores. Expect W2 to the posterior of 0.01 to 0.02 above the transition SNR (full
+    16.6, star 21.1, ring 22.6 dB) for every policy; below it 0.3 to 2 with optimal or truncated gains, 0.02 to 0.13
+    with the common gain.
+    """
     return ExperimentConfig(
         name="gaussian",
         methods=("sgld", "dsgld", "dsghmc", "cd_dsgld"),
@@ -29,14 +34,20 @@ def gaussian() -> ExperimentConfig:
 
 
 def blobs() -> ExperimentConfig:
-    """Softmax regression on overlapping blobs: accuracy and calibration of CD-DSGLD and Q-DSGD against SNR."""
+    """Softmax regression on overlapping blobs: accuracy and calibration of CD-DSGLD and Q-DSGD against SNR.
+
+    `airbayes run blobs`, about 80 s on 2 cores. Expect an ECE of about 0.11 for CD-DSGLD against 0.15 to 0.17 for
+    Q-DSGD and 0.24 for DSGD above the transition; at -10 dB 0.20 to 0.31 with optimal gains, 0.07 to 0.09 with the
+    common gain. Q-DSGD cannot send a single coordinate at -10 dB.
+    """
     return ExperimentConfig(
         name="blobs",
         methods=("dsgld", "dsgd", "cd_dsgld", "q_dsgd"),
         policies=("optimal", "common"),
-        problem=ProblemConfig(kind="softmax", features=20, classes=4, examples=12, noise_std=1.5),
-        channel=ChannelConfig(snr_db=(0.0, 10.0, 20.0, 30.0)),
-        sampling=SamplingConfig(eta=1e-3, steps=6000, burn_in=2000, thin=20),
+        seeds=2,
+        problem=ProblemConfig(kind="softmax", features=20, classes=4, examples=12, noise_std=2.2),
+        channel=ChannelConfig(snr_db=(-10.0, 0.0, 10.0, 20.0, 30.0)),
+        sampling=SamplingConfig(eta=5e-3, steps=10_000, burn_in=2000, thin=50),
     )
 
 
