@@ -18,7 +18,7 @@ from airbayes.experiment.config import (
 )
 from airbayes.experiment.dataset import to_dataset, to_summary
 from airbayes.experiment.grid import evaluation_steps, run_grid
-from airbayes.experiment.store import prepare_folder, read_dataset, read_summary, write_config, write_results
+from airbayes.experiment.store import prepare_folder, read_dataset, read_summary, write_results
 from airbayes.experiment.toml_io import load_config
 
 LINEAR = ExperimentConfig(
@@ -99,7 +99,6 @@ def test_diverged_cells_are_marked_and_the_others_go_on():
 
 
 def test_dataset_dims_and_summary_records(linear_results, tmp_path):
-    write_config(tmp_path, LINEAR)
     write_results(tmp_path, LINEAR, linear_results)
     dataset = read_dataset(tmp_path)
     assert dict(dataset.w2_agent.sizes) == {"method": 4, "topology": 3, "snr_db": 3, "seed": 1}
@@ -123,10 +122,10 @@ def test_dataset_dims_and_summary_records(linear_results, tmp_path):
 
 def test_folders_are_protected(linear_results, tmp_path):
     assert prepare_folder(tmp_path, LINEAR) is False
-    write_config(tmp_path, LINEAR)
-    assert prepare_folder(tmp_path, LINEAR) is False  # begun but not complete
     write_results(tmp_path, LINEAR, linear_results)
     assert prepare_folder(tmp_path, LINEAR) is True
+    (tmp_path / "summary.json").unlink()
+    assert prepare_folder(tmp_path, LINEAR) is False  # begun but not complete
     other = dataclasses.replace(LINEAR, seeds=3)
     with pytest.raises(ResultsError, match=r"seeds: 1 → 3"):
         prepare_folder(tmp_path, other)

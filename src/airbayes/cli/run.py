@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from rich.console import Console
+
 from airbayes.cli.progress import make_console, make_reporter
 from airbayes.errors import AirbayesError
 from airbayes.experiment.config import ExperimentConfig
@@ -37,30 +39,44 @@ def run_command(args: list[str]) -> int:
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
     options, config = _parse(_load(args[0]), args[0], args[1:])
     console = make_console(options.quiet)
+    _check(config, console)
+    if options.dry_run:
+        from airbayes.cli.dry_run import print_plan
 
-    from airbayes.experiment.validate import check_config
+        print_plan(config, console)
+        return 0
+    folder = options.out or Path("runs") / config.name
+    if _already_complete(config, folder, options.force, console):
+        return 0
+    return _run(config, folder, console)
 
-    with console.status("loading JAX and checking the configuration ..."):
+
+def _check(config: ExperimentConfig, console: Console) -> None:
+    """Load JAX, which takes a second or two, and check the configuration, with a sign of life meanwhile."""
+    if not console.is_terminal:
+        console.print(f"{config.name}: loading JAX and checking the configuration ...")
+    with console.status(f"{config.name}: loading JAX and checking the configuration ..."):
+        from airbayes.experiment.validate import check_config
+
         check_config(config)
-        if options.dry_run:
-            from airbayes.cli.dry_run import print_plan
-
-            print_plan(config, console)
-            return 0
-        return _run(config, options, console)
 
 
-def _run(config: ExperimentConfig, options: RunOptions, console) -> int:
+def _already_complete(config: ExperimentConfig, folder: Path, force: bool, console: Console) -> bool:
+    from airbayes.experiment.store import prepare_folder, read_dataset
+    from airbayes.report.files import show_tables
+
+    if not prepare_folder(folder, config, force=force):
+        return False
+    console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
+    show_tables(read_dataset(folder), console)
+    return True
+
+
+def _run(config: ExperimentConfig, folder: Path, console: Console) -> int:
     from airbayes.experiment.grid import run_grid
-    from airbayes.experiment.store import prepare_folder, read_dataset, write_config, write_results
+    from airbayes.experiment.store import read_dataset, write_results
     from airbayes.report.files import show_tables, write_report_files
 
-    folder = options.out or Path("runs") / config.name
-    if prepare_folder(folder, config, force=options.force):
-        console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
-        show_tables(read_dataset(folder), console)
-        return 0
-    write_config(folder, config)
     with make_reporter(console) as reporter:
         results = run_grid(config, reporter)
     write_results(folder, config, results)

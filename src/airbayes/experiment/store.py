@@ -44,15 +44,15 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
     return (folder / SUMMARY).exists() and (folder / RESULTS).exists()
 
 
-def write_config(folder: Path, config: ExperimentConfig) -> None:
-    """The complete configuration, which `airbayes run` takes again."""
-    write_text(folder / CONFIG, dump_config(config))
-
-
 def write_results(folder: Path, config: ExperimentConfig, results: list[CellResult]) -> None:
-    """results.nc first, summary.json last: a folder with a summary is complete."""
+    """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete.
+
+    Nothing in the folder is touched before a run has ended, so an interrupted run leaves older results as they were.
+    """
     dataset = to_dataset(config, results)
     encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
+    (folder / SUMMARY).unlink(missing_ok=True)
+    write_text(folder / CONFIG, dump_config(config))
     write_atomically(folder / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
     write_text(folder / SUMMARY, json.dumps(to_summary(config, results), indent=1, allow_nan=False) + "\n")
 

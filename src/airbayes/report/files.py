@@ -14,6 +14,7 @@ from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.tables import cells_csv, law_table, snr_table
 
+RHAT_LIMIT = 1.1
 EXACT_NOTE = "= every gain was 1 in every block: channel-driven sampling was exactly DSGLD"
 
 
@@ -31,10 +32,24 @@ def show_tables(dataset: xr.Dataset, console: Console) -> None:
         console.print(snr_table(dataset, "accuracy", "Test accuracy of the predictive mean"))
         console.print(snr_table(dataset, "ece", "ECE, 15 equal-width bins"))
         console.print(snr_table(dataset, "nll", "Negative log-likelihood (nats)"))
+    _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:
         found = ", ".join(f"{name} {snr:.1f} dB" for name, snr in transitions.items())
         console.print(f"Predicted transition SNR (all gains can be 1 above it): {found}")
+
+
+def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
+    """Say so when the chains of a cell disagree: then its metrics describe the run, not the sampler's law."""
+    if "rhat" not in dataset:
+        return
+    poor = int((dataset.rhat > RHAT_LIMIT).sum())
+    if poor:
+        worst = float(dataset.rhat.max())
+        console.print(
+            f"R-hat is above {RHAT_LIMIT} in {poor} cells (worst {worst:.2f}): their chains have not mixed. "
+            "Take more steps or a larger step size before reading them as samples of the posterior."
+        )
 
 
 def write_report_files(dataset: xr.Dataset, folder: Path) -> list[str]:
