@@ -32,8 +32,10 @@ def run(*args: str) -> int:
 def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, capsys):
     out = tmp_path / "a"
     assert run("run", "gaussian", "--out", str(out), *SMALL) == 0
-    text = capsys.readouterr().out
-    assert "compiling" in text
+    captured = capsys.readouterr()
+    text = captured.out
+    assert "compiling" in captured.err
+    assert "compiling" not in text
     assert "W2 to the true posterior" in text
     assert "Predicted transition SNR" in text
     names = {"cells.csv", "config.toml", "gaussian.png", "gaussian.svg", "results.nc", "summary.json"}
@@ -50,6 +52,45 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
     assert run("run", str(out / "config.toml"), "--out", str(tmp_path / "b"), "--quiet") == 0
     assert capsys.readouterr().out == ""
     assert json.loads((tmp_path / "b" / "summary.json").read_text())["cells"] == cells
+
+
+FEW = ["--sampling.steps=12", "--sampling.burn-in=4", "--sampling.thin=1", "--sampling.chains=2", "--evaluations=2"]
+
+
+def test_without_a_network_there_is_a_table_and_no_figure(tmp_path, capsys):
+    assert run("run", "gaussian", "--methods", "sgld", "--out", str(tmp_path / "a"), *FEW) == 0
+    assert "SGLD" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {
+        "cells.csv",
+        "config.toml",
+        "results.nc",
+        "summary.json",
+    }
+
+
+def test_a_run_in_which_everything_diverges_says_so(tmp_path, capsys):
+    args = ["--methods", "dsgld", "--sampling.eta=1000", "--out", str(tmp_path / "a")]
+    assert run("run", "gaussian", *FEW, *args) == 0
+    assert capsys.readouterr().out.count("diverged") == 6
+    assert {c["status"] for c in json.loads((tmp_path / "a" / "summary.json").read_text())["cells"]} == {"diverged"}
+
+
+def test_edge_lists_travel_with_the_results(tmp_path, capsys, monkeypatch):
+    roads = tmp_path / "roads.csv"
+    roads.write_text("0,1\n1,2\n2,3\n3,4\n")
+    monkeypatch.chdir(tmp_path)
+    args = ["run", "gaussian", "--methods", "dsgld", "--network.topologies", "roads.csv", "--out", "a", *FEW]
+    assert run(*args) == 0
+    assert run(*args) == 0
+    assert "already holds" in capsys.readouterr().out
+    roads.write_text("0,1\n1,2\n2,3\n3,4\n4,0\n")
+    assert run(*args) == 2
+    assert "the edges in roads.csv have changed" in capsys.readouterr().err
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run("run", "../a/config.toml", "--out", "b") == 0
+    first, again = (json.loads((tmp_path / d / "summary.json").read_text()) for d in ("a", "elsewhere/b"))
+    assert [c["w2_agent"] for c in first["cells"]] == [c["w2_agent"] for c in again["cells"]]
 
 
 def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
@@ -84,6 +125,8 @@ def test_list_help_and_version(capsys):
         (["run", "gaussian", "--network.topologies", "directed.csv"], "directed.csv"),
         (["run", "gaussian", "--network.weights", "metropolis"], "one weight"),
         (["run", "gaussian", "--out", "a-file/below"], "Cannot write to"),
+        (["run", "gaussian", "--out", ""], "--out is empty"),
+        (["run", "gaussian", "--name", "../up"], "name = '../up' must be"),
         (["run", "--out", "x"], "Name the experiment before --out"),
         (["fly"], "Unknown command 'fly'"),
     ],
@@ -98,7 +141,7 @@ def test_bad_input_is_one_clear_message_and_exit_code_2(args, says, tmp_path, mo
     captured = capsys.readouterr()
     assert says in captured.err
     assert "Traceback" not in captured.err
-    assert "compiling" not in captured.out
+    assert "compiling" not in captured.out + captured.err
     assert not (tmp_path / "runs").exists()
 
 

@@ -54,7 +54,7 @@ def _print_transitions(builder: Builder, console: Console) -> None:
         "transition, rms(θ) = 1",
         f"transition, rms(θ) = {rms:.2f}",
         "norm cap at each SNR",
-        title="Power limit: channel-driven sampling is exact above the transition SNR",
+        title="Power limit: above the transition SNR a typical θ is sent at full gain",
     )
     radio = set(config.methods) & set(RADIO_METHODS)
     for topology, graph in builder.graphs.items():
@@ -63,7 +63,7 @@ def _print_transitions(builder: Builder, console: Console) -> None:
             table.add_row(topology, "per link", "", "needs one weight", "needs one weight", "")
             continue
         eta = config.sampling.eta
-        caps = ", ".join(f"{norm_cap(w, eta, snr):.2g}" for snr in config.channel.snr_db) if radio else ""
+        caps = ", ".join(f"{snr:g} dB: {norm_cap(w, eta, snr):.2g}" for snr in config.channel.snr_db) if radio else ""
         table.add_row(
             topology,
             f"{w:.4f}",

@@ -1,5 +1,6 @@
 """The command `airbayes`. Imports are lazy: help and errors do not wait for JAX."""
 
+import os
 import sys
 
 from airbayes import __version__
@@ -30,8 +31,11 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.write(_message(error))
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.stderr.write("\nstopped; nothing that was written is lost.\n")
+        sys.stderr.write("\nStopped before results were written; run the same command to start over.\n")
         sys.exit(130)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
 
 
 def _dispatch(args: list[str]) -> int:
@@ -45,7 +49,9 @@ def _dispatch(args: list[str]) -> int:
         from airbayes.cli.run import run_command
 
         return run_command(args[1:])
-    raise AirbayesError(f"Unknown command {args[0]!r}. Commands: run. See `airbayes --help`.")
+    raise AirbayesError(
+        f"Unknown command {args[0]!r}. Commands: run; for example `airbayes run gaussian`. See `airbayes --help`."
+    )
 
 
 def _message(error: AirbayesError) -> str:

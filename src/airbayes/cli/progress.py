@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0  # seconds between plain lines
 
 
-def make_console(quiet: bool = False) -> Console:
-    """Colours follow NO_COLOR; tables keep a readable width when the output is a file."""
-    width = None if sys.stdout.isatty() else 120
-    return Console(quiet=quiet, width=width, highlight=False)
+def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
+    """Results go to stdout, progress to stderr. Colours follow NO_COLOR; files get a readable width."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(quiet=quiet, stderr=stderr, width=None if stream.isatty() else 120, highlight=False)
 
 
 @contextmanager
@@ -44,7 +44,8 @@ class BarReporter:
         self.tasks: dict[str, Any] = {}
 
     def begin(self, variant: str, cells: int, steps: int) -> None:
-        self.tasks[variant] = self.progress.add_task(variant, total=steps, note=f"{cells} cells, compiling ...")
+        note = f"{plural(cells, 'cell')}, compiling ..."
+        self.tasks[variant] = self.progress.add_task(variant, total=steps, note=note)
 
     def compiled(self, variant: str, seconds: float) -> None:
         self.progress.update(self.tasks[variant], note=f"compiled in {seconds:.1f} s")
@@ -65,7 +66,7 @@ class LineReporter:
     def begin(self, variant: str, cells: int, steps: int) -> None:
         self.started = self.last = time.monotonic()
         self.steps = steps
-        self.console.print(f"{variant}: {cells} cells, {steps} steps, compiling ...")
+        self.console.print(f"{variant}: {plural(cells, 'cell')}, {steps:,} steps, compiling ...")
 
     def compiled(self, variant: str, seconds: float) -> None:
         self.console.print(f"{variant}: compiled in {seconds:.1f} s")
@@ -82,4 +83,8 @@ class LineReporter:
 def outcome(results: "list[CellResult]") -> str:
     """How many cells ended well."""
     diverged = sum(result.status == "diverged" for result in results)
-    return f"{len(results) - diverged} cells ok" + (f", {diverged} diverged" if diverged else "")
+    return f"{plural(len(results) - diverged, 'cell')} ok" + (f", {diverged} diverged" if diverged else "")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

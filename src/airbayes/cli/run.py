@@ -38,24 +38,27 @@ def run_command(args: list[str]) -> int:
     if args[0].startswith("-"):
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
     options, config = _parse(_load(args[0]), args[0], args[1:])
-    console = make_console(options.quiet)
-    _check(config, console)
+    console, progress = make_console(options.quiet), make_console(options.quiet, stderr=True)
+    _check(config, progress)
     if options.dry_run:
         from airbayes.cli.dry_run import print_plan
 
         print_plan(config, console)
         return 0
+    if options.out is not None and str(options.out) in ("", "."):
+        raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/mine.")
     folder = options.out or Path("runs") / config.name
     if _already_complete(config, folder, options.force, console):
         return 0
-    return _run(config, folder, console)
+    return _run(config, folder, console, progress)
 
 
 def _check(config: ExperimentConfig, console: Console) -> None:
     """Load JAX, which takes a second or two, and check the configuration, with a sign of life meanwhile."""
+    text = f"{config.name}: loading JAX and checking the configuration ..."
     if not console.is_terminal:
-        console.print(f"{config.name}: loading JAX and checking the configuration ...")
-    with console.status(f"{config.name}: loading JAX and checking the configuration ..."):
+        console.print(text)
+    with console.status(text):
         from airbayes.experiment.validate import check_config
 
         check_config(config)
@@ -72,12 +75,12 @@ def _already_complete(config: ExperimentConfig, folder: Path, force: bool, conso
     return True
 
 
-def _run(config: ExperimentConfig, folder: Path, console: Console) -> int:
+def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Console) -> int:
     from airbayes.experiment.grid import run_grid
     from airbayes.experiment.store import read_dataset, write_results
     from airbayes.report.files import show_tables, write_report_files
 
-    with make_reporter(console) as reporter:
+    with make_reporter(progress) as reporter:
         results = run_grid(config, reporter)
     write_results(folder, config, results)
     dataset = read_dataset(folder)

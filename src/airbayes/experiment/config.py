@@ -11,6 +11,7 @@ Policy = Literal["optimal", "truncated", "common"]
 
 IDEAL_METHODS = ("sgld", "dsgld", "dsghmc", "dsgd")  # no noisy link, so no SNR
 RADIO_METHODS = ("cd_dsgld", "q_dsgd")
+SAMPLING_METHODS = ("sgld", "dsgld", "cd_dsgld", "dsghmc")  # the others optimise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +125,7 @@ class DigitalConfig:
 @dataclasses.dataclass(frozen=True)
 class ExperimentConfig:
     name: str = "custom"
-    """Name of the experiment, printed with its results."""
+    """Name of the experiment; its results go to runs/NAME unless --out is given."""
     methods: tuple[Method, ...] = ("dsgld", "cd_dsgld")
     """Algorithms to run."""
     policies: tuple[Policy, ...] = ("optimal",)

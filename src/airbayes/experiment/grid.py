@@ -13,7 +13,7 @@ import numpy as np
 from airbayes.compiler import check_compiler
 from airbayes.experiment.build import Builder, stack
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
-from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
 from airbayes.experiment.loop import Batch, Carry, Loop, over_cells_and_chains
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.validate import check_config
@@ -128,7 +128,9 @@ def _finish(builder: Builder, cell: Cell, index: int, carry: Carry, history: dic
     # Where every gain was 1 in every block, CD-DSGLD was DSGLD and has its law.
     law = builder.exact_law(cell) if gauges.get("unit_gain_min", 1.0) == 1.0 else None
     metrics = builder.problem.finish(cell.seed, mine.tracker, np.asarray(mine.state.theta), law)
-    scalars = metrics.scalars | gauges | _diagnostics(np.asarray(mine.trace))
+    scalars = metrics.scalars | gauges
+    if cell.method in SAMPLING_METHODS:  # R-hat of an optimiser's path would mean nothing
+        scalars |= _diagnostics(np.asarray(mine.trace))
     scalars |= {name: float(values[-1].mean()) for name, values in over_time.items()}
     return CellResult(cell, "ok", None, dataclasses.replace(metrics, scalars=scalars), over_time)
 

@@ -73,7 +73,8 @@ class LinearProblem(Problem):
         return MomentObserver(self.model.num_params)
 
     def typical_rms(self, seed: int) -> tuple[float, str]:
-        return float(np.sqrt(np.mean(self.posterior(seed)[0] ** 2))), "the exact posterior mean"
+        mean, cov = self.posterior(seed)
+        return float(np.sqrt(np.mean(mean**2 + np.diag(cov)))), "a draw from the exact posterior"
 
     def finish(self, seed: int, tracker: RunningMoments, theta: np.ndarray, law: AffineLaw | None) -> Metrics:
         """Distances of the sampled moments to the true posterior and, where known, to the sampler's own exact law."""

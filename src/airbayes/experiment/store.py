@@ -1,5 +1,6 @@
 """The results folder. Every file is written under another name, flushed, and moved into place: whole or not at all."""
 
+import dataclasses
 import json
 import os
 import tempfile
@@ -34,7 +35,7 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
         found = load_config(folder / CONFIG)
     except ConfigError as error:
         raise ResultsError(f"{folder} holds an unreadable {CONFIG} ({error}). Use --force to overwrite it.") from error
-    changed = changed_fields(found, config)
+    changed = changed_fields(portable(found), portable(config)) + _changed_graphs(folder, config)
     if changed:
         listed = "\n  ".join(changed)
         raise ResultsError(
@@ -42,6 +43,24 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
             f"Changed:\n  {listed}"
         )
     return (folder / SUMMARY).exists() and (folder / RESULTS).exists()
+
+
+def csv_graphs(config: ExperimentConfig) -> list[Path]:
+    return [Path(name) for name in config.network.topologies if name.endswith(".csv")]
+
+
+def portable(config: ExperimentConfig) -> ExperimentConfig:
+    """Edge lists named by file alone: a copy of each lies in the results folder, beside the configuration."""
+    names = tuple(Path(name).name if name.endswith(".csv") else name for name in config.network.topologies)
+    return dataclasses.replace(config, network=dataclasses.replace(config.network, topologies=names))
+
+
+def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
+    return [
+        f"network.topologies: the edges in {path} have changed"
+        for path in csv_graphs(config)
+        if (folder / path.name).exists() and (folder / path.name).read_bytes() != path.read_bytes()
+    ]
 
 
 def write_results(folder: Path, config: ExperimentConfig, results: list[CellResult]) -> None:
@@ -52,7 +71,9 @@ def write_results(folder: Path, config: ExperimentConfig, results: list[CellResu
     dataset = to_dataset(config, results)
     encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
     (folder / SUMMARY).unlink(missing_ok=True)
-    write_text(folder / CONFIG, dump_config(config))
+    for path in csv_graphs(config):
+        write_text(folder / path.name, path.read_text(encoding="utf-8"))
+    write_text(folder / CONFIG, dump_config(portable(config)))
     write_atomically(folder / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
     write_text(folder / SUMMARY, json.dumps(to_summary(config, results), indent=1, allow_nan=False) + "\n")
 

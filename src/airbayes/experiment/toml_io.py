@@ -25,7 +25,16 @@ def load_config(path: Path) -> ExperimentConfig:
         raise ConfigError(f"Cannot read {path}: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}). Is it a TOML file?") from error
-    return parse_config(text, str(path))
+    return _beside(parse_config(text, str(path)), path.parent)
+
+
+def _beside(config: ExperimentConfig, folder: Path) -> ExperimentConfig:
+    """Edge lists that lie beside the experiment file are found from anywhere."""
+    names = tuple(
+        str(folder / name) if name.endswith(".csv") and (folder / name).exists() else name
+        for name in config.network.topologies
+    )
+    return dataclasses.replace(config, network=dataclasses.replace(config.network, topologies=names))
 
 
 def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:

@@ -1,6 +1,7 @@
 """Checks a configuration as a whole and lists everything that is wrong, before anything is compiled."""
 
 import math
+import re
 
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
@@ -15,12 +16,20 @@ def check_config(config: ExperimentConfig) -> None:
 
 def find_problems(config: ExperimentConfig) -> list[str]:
     return [
+        *_name(config),
         *_lists(config),
         *_numbers(config),
         *_sampling(config),
         *_radio(config),
         *_graphs(config),
     ]
+
+
+def _name(config: ExperimentConfig) -> list[str]:
+    """The name becomes a folder."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", config.name):
+        return []
+    return [f"name = {config.name!r} must be letters, digits, '.', '_' or '-' (it names the results folder)."]
 
 
 def _lists(config: ExperimentConfig) -> list[str]:
@@ -87,7 +96,7 @@ def _numbers(config: ExperimentConfig) -> list[str]:
     for name, value, low, high in ranges:
         if not low <= value <= high:  # False for NaN too
             least = "above 0" if low == above_zero else f"at least {low:g}"
-            most = "below 1" if high == below_one else f"at most {high:,g}"
+            most = "below 1" if high == below_one else f"at most {high:,.0f}"
             problems.append(f"{name} = {value} must be {least} and {most}.")
     return problems
 

@@ -41,5 +41,8 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
         grid[-1, column].set_xlabel("SNR (dB)")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    figure.suptitle("Accuracy and calibration against SNR (dotted line: predicted transition)")
+    figure.suptitle(
+        f"{dataset.attrs['experiment']}: accuracy and calibration against SNR\n"
+        "bands: ± standard deviation over agents and seeds; dotted: predicted transition"
+    )
     return figure

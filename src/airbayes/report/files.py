@@ -7,36 +7,42 @@ from rich.console import Console
 
 from airbayes.experiment.build import Builder
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.experiment.store import write_atomically, write_text
 from airbayes.experiment.toml_io import parse_config
 from airbayes.power import transition_snr_db
 from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.gaussian_figure import gaussian_figure
-from airbayes.report.tables import cells_csv, law_table, snr_table
+from airbayes.report.tables import cells_csv, law_table, snr_tables
 
 RHAT_LIMIT = 1.1
-EXACT_NOTE = "= every gain was 1 in every block: channel-driven sampling was exactly DSGLD"
+LINEAR_TABLES = (
+    ("w2_agent", "W2 to the true posterior, one agent (mean over agents)"),
+    ("w2_network", "W2 to the true posterior, network average"),
+)
+CLASS_TABLES = (
+    ("accuracy", "Test accuracy of the predictive mean"),
+    ("ece", "ECE, 15 equal-width bins"),
+    ("nll", "Negative log-likelihood (nats)"),
+)
 
 
 def show_tables(dataset: xr.Dataset, console: Console) -> None:
     """The tables that fit the problem."""
     config = parse_config(dataset.attrs["config_toml"])
-    if config.problem.kind == "linear":
-        console.print(
-            snr_table(dataset, "w2_agent", "W2 to the true posterior, one agent (mean over agents)", EXACT_NOTE)
-        )
-        console.print(snr_table(dataset, "w2_network", "W2 to the true posterior, network average", EXACT_NOTE))
-        if "w2_agent_predicted" in dataset and float("inf") in dataset.snr_db:
-            console.print(law_table(dataset))
-    else:
-        console.print(snr_table(dataset, "accuracy", "Test accuracy of the predictive mean"))
-        console.print(snr_table(dataset, "ece", "ECE, 15 equal-width bins"))
-        console.print(snr_table(dataset, "nll", "Negative log-likelihood (nats)"))
+    linear = config.problem.kind == "linear"
+    for metric, title in LINEAR_TABLES if linear else CLASS_TABLES:
+        for table in snr_tables(dataset, metric, title, console.width):
+            console.print(table)
+    if "w2_agent_predicted" in dataset and float("inf") in dataset.snr_db:
+        console.print(law_table(dataset))
+    if "kept_max" in dataset and bool((dataset.kept_max == 0).any()):
+        console.print("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks (see --dry-run).")
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:
         found = ", ".join(f"{name} {snr:.1f} dB" for name, snr in transitions.items())
-        console.print(f"Predicted transition SNR (all gains can be 1 above it): {found}")
+        console.print(f"Predicted transition SNR (a typical θ fits the power limit above it): {found}")
 
 
 def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
@@ -55,13 +61,17 @@ def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
 def write_report_files(dataset: xr.Dataset, folder: Path) -> list[str]:
     """Figures as PNG and SVG, and every cell as CSV; returns the names."""
     config = parse_config(dataset.attrs["config_toml"])
-    draw = gaussian_figure if config.problem.kind == "linear" else accuracy_figure
-    figure = draw(dataset, predicted_transitions(config))
-    stem = "gaussian" if config.problem.kind == "linear" else "fig2"
-    for suffix in ("png", "svg"):
-        write_atomically(folder / f"{stem}.{suffix}", lambda path: figure.savefig(path, dpi=150))
+    written = ["cells.csv"]
+    linear = config.problem.kind == "linear"
+    stem, draw = ("gaussian", gaussian_figure) if linear else ("fig2", accuracy_figure)
+    # Nothing to draw without a network, or where every cell diverged.
+    if set(config.methods) != {"sgld"} and bool((dataset.status == STATUS_CODES["ok"]).any()):
+        figure = draw(dataset, predicted_transitions(config))
+        for suffix in ("png", "svg"):
+            write_atomically(folder / f"{stem}.{suffix}", lambda path: figure.savefig(path, dpi=150))
+            written.append(f"{stem}.{suffix}")
     write_text(folder / "cells.csv", cells_csv(dataset))
-    return [f"{stem}.png", f"{stem}.svg", "cells.csv"]
+    return written
 
 
 def predicted_transitions(config: ExperimentConfig) -> dict[str, float]:

@@ -13,23 +13,40 @@ from rich.text import Text
 from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
 from airbayes.report.style import short
 
+EXACT_NOTE = "= every gain was 1 in every block: the law of DSGLD, with other noise"
 
-def snr_table(dataset: xr.Dataset, metric: str, title: str, note: str = "") -> Table:
-    """One metric of every cell, the mean over seeds. `div` marks cells of which a seed diverged."""
+
+def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list[Table]:
+    """One metric of every cell, the mean over seeds; as many SNRs beside each other as `width` columns allow."""
     snrs = [float(snr) for snr in dataset.snr_db.values]
-    table = _table("method", "topology", title=title, caption=note or None)
-    table.columns[0].no_wrap = table.columns[1].no_wrap = True
-    for snr in snrs:
-        table.add_column("ideal" if math.isinf(snr) else f"{snr:g} dB", justify="right")
-    for variant in dataset.method.values:
-        for topology in dataset.topology.values:
+    entries: dict[tuple[str, str], list[Text]] = {}
+    for variant in map(str, dataset.method.values):
+        for topology in map(str, dataset.topology.values):
             cells = dataset.sel({"method": variant, "topology": topology})
-            if not (cells.status > 0).any():
-                continue
-            entries = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
-            table.add_row(short(str(variant)), "" if topology == "none" else str(topology), *entries)
-        table.add_section()
-    return table
+            if (cells.status > 0).any():
+                entries[variant, topology] = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
+    names = max(len(short(variant)) for variant, _ in entries)
+    column = max(len(entry.plain) for row in entries.values() for entry in row) + 2
+    per_table = max(1, (width - names - 14) // max(column, 8))
+    exact = any(entry.plain.endswith("=") for row in entries.values() for entry in row)
+    tables = []
+    for begin in range(0, len(snrs), per_table):
+        shown = range(begin, min(begin + per_table, len(snrs)))
+        last = shown.stop == len(snrs)
+        table = _table("method", "topology", title=title, caption=EXACT_NOTE if exact and last else None)
+        for index in shown:
+            table.add_column("ideal" if math.isinf(snrs[index]) else f"{snrs[index]:g} dB", justify="right")
+        previous = None
+        for (variant, topology), row in entries.items():
+            if previous not in (None, variant):
+                table.add_section()
+            previous = variant
+            place = "" if topology == "none" else topology
+            table.add_row(short(variant), place, *(row[index] for index in shown))
+        for name in table.columns:
+            name.no_wrap = True
+        tables.append(table)
+    return tables
 
 
 def _table(*columns: str, title: str, caption: str | None = None) -> Table:
@@ -52,9 +69,9 @@ def _entry(cell: xr.Dataset, metric: str) -> Text:
     if not present.any():
         return Text("")
     diverged = int((cell.status == STATUS_CODES["diverged"]).sum())
-    values = cell[metric].where(cell.status == STATUS_CODES["ok"])
     if diverged == int(present.sum()):
         return Text("diverged", style="red")
+    values = cell[metric].where(cell.status == STATUS_CODES["ok"])
     text = f"{float(values.mean()):.3f}" + (f" ({diverged} div)" if diverged else "")
     exact = "unit_gain_min" in cell and float(cell["unit_gain_min"].min()) == 1.0
     return Text(text + ("=" if exact else " "), style="green" if exact else "")
@@ -65,13 +82,14 @@ def law_table(dataset: xr.Dataset) -> Table:
     table = _table(
         "method",
         "topology",
-        "one agent: sampled",
+        "agent",
         "exact",
-        "network average: sampled",
+        "network",
         "exact",
         "R-hat",
         "ESS",
-        title="W2 to the true posterior over ideal links: sampled, and what the sampler's exact law predicts",
+        title="W2 to the true posterior over ideal links, of one agent and of the network average",
+        caption="exact: what the sampler's own stationary law predicts; the samples add a Monte Carlo error",
     )
     for name in table.columns[2:]:
         name.justify = "right"

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.channel import Channel
-from airbayes.errors import GraphError
+from airbayes.errors import AirbayesError, GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
 from airbayes.power import Gains, PowerPolicy, gain_caps, receiver_scale
-from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.outage import Outage, outage_mask
 from airbayes.samplers.step_size import StepSize, as_step_size
@@ -72,6 +72,9 @@ class CDDSGLD(Sampler[State]):
     outage: Outage | None = None
 
     def __check_init__(self):
+        require_mixing(self.mixing)
+        if not isinstance(self.policy, PowerPolicy):
+            raise AirbayesError(f"policy must be a PowerPolicy such as power.Common(), got {self.policy!r}.")
         if self.mixing.edge_weight is None:
             raise GraphError(
                 "CD-DSGLD needs one edge weight w: a signal reaches all neighbours with the same amplitude. "

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
-from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.outage import Outage, outage_mask
 from airbayes.samplers.step_size import StepSize, as_step_size
@@ -44,6 +44,9 @@ class DSGHMC(Sampler[MomentumState]):
     friction: Float[Array, ""] = eqx.field(converter=lambda g: jnp.asarray(g, jnp.float32))  # γ
     drift: Drift = Plain()
     outage: Outage | None = None
+
+    def __check_init__(self):
+        require_mixing(self.mixing)
 
     def init(self, theta: Float[Array, "agent param"]) -> MomentumState:
         return MomentumState(theta, first_step(), jnp.zeros_like(theta))

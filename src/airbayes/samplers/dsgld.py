@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
-from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.outage import Outage, outage_mask
 from airbayes.samplers.step_size import StepSize, as_step_size
@@ -35,6 +35,9 @@ class DSGLD(Sampler[State]):
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()
     outage: Outage | None = None
+
+    def __check_init__(self):
+        require_mixing(self.mixing)
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
         return State(theta, first_step())

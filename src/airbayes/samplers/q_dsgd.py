@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from airbayes.compress import Compressor, TopTQSGD
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
-from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.outage import Outage, outage_mask
 from airbayes.samplers.step_size import StepSize, as_step_size
@@ -66,6 +66,9 @@ class QDSGD(Sampler[MemoryState]):
     compressor: Compressor = TopTQSGD()
     drift: Drift = Plain()
     outage: Outage | None = None
+
+    def __check_init__(self):
+        require_mixing(self.mixing)
 
     def init(self, theta: Float[Array, "agent param"]) -> MemoryState:
         return MemoryState(theta, first_step(), theta)

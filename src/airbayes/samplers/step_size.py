@@ -6,6 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from airbayes.errors import AirbayesError
+
 
 def _scalar(value) -> Float[Array, ""]:
     return jnp.asarray(value, jnp.float32)
@@ -50,5 +52,9 @@ class CosineCycles(StepSize):
 
 
 def as_step_size(eta: StepSize | float) -> StepSize:
-    """A number means a constant step size."""
-    return eta if isinstance(eta, StepSize) else Constant(eta)
+    """A number means a constant step size; it must be positive."""
+    if isinstance(eta, StepSize):
+        return eta
+    if isinstance(eta, int | float) and not eta > 0:
+        raise AirbayesError(f"The step size η must be positive, got {eta}.")
+    return Constant(eta)

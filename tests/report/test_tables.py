@@ -1,0 +1,72 @@
+"""Tables and figures from results as they come: narrow terminals, diverged graphs."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.config import ChannelConfig, ExperimentConfig
+from airbayes.experiment.dataset import to_dataset
+from airbayes.experiment.grid import CellResult
+from airbayes.experiment.problem import Metrics
+from airbayes.report.gaussian_figure import gaussian_figure
+from airbayes.report.tables import cells_csv, snr_tables
+
+SNRS = tuple(float(snr) for snr in range(0, 41, 5))
+CONFIG = ExperimentConfig(name="made-up", policies=("common",), evaluations=2, channel=ChannelConfig(snr_db=SNRS))
+
+
+def result(method: str, topology: str, snr_db: float | None, value: float | None) -> CellResult:
+    cell = Cell(method, "common" if method == "cd_dsgld" else None, topology, snr_db, 0)
+    history = {"rms": np.ones((2, 5))}
+    if value is None:
+        return CellResult(cell, "diverged", 7, None, history)
+    names = [f"{kind}_{who}" for kind in ("w2", "mean_error", "cov_error") for who in ("agent", "network")]
+    arrays = {
+        "sampled_mean": (("agent", "param"), np.zeros((5, 2))),
+        "sampled_cov": (("agent", "param", "param2"), np.tile(np.eye(2), (5, 1, 1))),
+        "posterior_mean": (("param",), np.zeros(2)),
+        "posterior_cov": (("param", "param2"), np.eye(2)),
+    }
+    return CellResult(cell, "ok", None, Metrics(dict.fromkeys(names, value), {}, arrays), history)
+
+
+@pytest.fixture
+def dataset():
+    """The ring diverged everywhere; the others have W2 = 1 + SNR/1000."""
+    results = [result("dsgld", graph, None, None if graph == "ring" else 0.5) for graph in ("full", "star", "ring")]
+    results += [
+        result("cd_dsgld", graph, snr, None if graph == "ring" else 1 + snr / 1000)
+        for graph in ("full", "star", "ring")
+        for snr in SNRS
+    ]
+    return to_dataset(CONFIG, results)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_value_is_cut_at_any_width(dataset, width):
+    console = Console(width=width, record=True, file=io.StringIO())
+    tables = snr_tables(dataset, "w2_agent", "W2", width)
+    for table in tables:
+        console.print(table)
+    text = console.export_text()
+    assert "…" not in text
+    for snr in SNRS:
+        assert f"{1 + snr / 1000:.3f}" in text
+    assert text.count("diverged") == len(SNRS) + 1
+    assert (len(tables) == 1) == (width >= 200)
+
+
+def test_a_figure_is_drawn_although_one_graph_diverged(dataset, tmp_path):
+    figure = gaussian_figure(dataset, {"full": 16.0, "star": 21.0, "ring": 22.0})
+    figure.savefig(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 10_000
+
+
+def test_csv_has_a_row_per_cell(dataset):
+    lines = cells_csv(dataset).splitlines()
+    assert len(lines) == 1 + 3 + 3 * len(SNRS)
+    assert lines[0].startswith("method,topology,snr_db,seed,status,")
+    assert sum(",diverged," in line for line in lines) == 1 + len(SNRS)
