@@ -47,7 +47,7 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
     assert run("run", "gaussian", "--out", str(out), *SMALL) == 0
     assert "already holds this experiment" in capsys.readouterr().out
     assert run("run", "gaussian", "--out", str(out)) == 2
-    assert "sampling.steps: 60 → 6000" in capsys.readouterr().err
+    assert "sampling.steps: 60 → 5000" in capsys.readouterr().err
 
     assert run("run", str(out / "config.toml"), "--out", str(tmp_path / "b"), "--quiet") == 0
     assert capsys.readouterr().out == ""
@@ -120,7 +120,7 @@ def test_list_help_and_version(capsys):
         (["run", "absent.toml"], "Cannot read absent.toml"),
         (["run", "broken.toml"], "not valid TOML"),
         (["run", "gaussian", "--channel.snr-db", "nan"], "channel.snr_db holds nan"),
-        (["run", "gaussian", "--sampling.burn-in", "6000"], "use a burn-in below 6000"),
+        (["run", "gaussian", "--sampling.burn-in", "5000"], "use a burn-in below 5000"),
         (["run", "gaussian", "--network.topologies", "islands.csv"], "components"),
         (["run", "gaussian", "--network.topologies", "directed.csv"], "directed.csv"),
         (["run", "gaussian", "--network.weights", "metropolis"], "one weight"),
