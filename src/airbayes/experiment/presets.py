@@ -17,9 +17,9 @@ from airbayes.experiment.config import (
 def gaussian() -> ExperimentConfig:
     """Linear regression over 5 agents, where the truth is known: which sampler reaches the posterior, at which SNR?
 
-    `airbayes run gaussian`, about 45 s on 2 cores. Expect W2 to the posterior of 0.01 to 0.02 above the transition SNR (full
-    16.7, star 21.1, ring 22.7 dB) for every policy; below it 0.3 to 2 with optimal or truncated gains, 0.02 to 0.13
-    with the common gain.
+    `airbayes run gaussian`, about 45 s on 2 cores. Expect W2 to the posterior of 0.01 to 0.03 from 2 dB above the
+    transition SNR (full 16.7, star 21.1, ring 22.7 dB) for every policy; below it 0.3 to 2 with optimal or truncated
+    gains, 0.02 to 0.14 with the common gain.
     """
     return ExperimentConfig(
         name="gaussian",
