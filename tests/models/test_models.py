@@ -112,19 +112,20 @@ def test_softmax_matches_scipy():
     np.testing.assert_allclose(model.log_probs(jnp.asarray(theta), jnp.asarray(inputs)), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("replace", [False, True])
-def test_minibatch_gradients_are_unbiased(replace):
-    """z-test over 20,000 draws, largest of 9 entries; false-alarm rate 1e-4."""
+@pytest.mark.parametrize(("replace", "batch"), [(False, 2), (True, 2), (False, 4), (True, 4)])
+def test_minibatch_gradients_are_unbiased(replace, batch):
+    """z-test over 20,000 draws, largest of 9 entries; false-alarm rate 1e-4. One agent has only 3 examples."""
     from scipy import stats
 
     data = regression_data()
     posterior = Posterior(LinearRegression(3).log_likelihood, GaussianPrior(), 3)
     theta = jnp.asarray(RNG.normal(size=(3, 3)), jnp.float32)
-    estimate = MiniBatchGradient(posterior, 2, replace)
+    estimate = MiniBatchGradient(posterior, batch, replace)
     keys = jax.vmap(lambda key: jax.random.split(key, 3))(jax.random.split(jax.random.key(1), 20_000))
     draws = np.asarray(jax.jit(jax.vmap(lambda key: estimate(key, theta, data)))(keys), np.float64)
     exact = np.asarray(FullGradient(posterior)(None, theta, data), np.float64)
-    z = (draws.mean(axis=0) - exact) / (draws.std(axis=0) / np.sqrt(len(draws)))
+    # An agent that uses all of its examples has no spread but rounding.
+    z = (draws.mean(axis=0) - exact) / np.maximum(draws.std(axis=0) / np.sqrt(len(draws)), 1e-5)
     assert np.abs(z).max() < stats.norm.isf(0.5e-4 / 9)
 
 
@@ -136,3 +137,9 @@ def test_minibatch_without_replacement_never_repeats_or_pads():
         assert len(np.unique(np.asarray(batch.targets))) == 3
         np.testing.assert_allclose(batch.weights, 1.0)
         assert set(np.asarray(batch.targets).tolist()) == set(np.asarray(data.targets)[:3].tolist())
+
+
+def test_a_minibatch_larger_than_the_data_is_refused():
+    data = jax.tree.map(lambda leaf: leaf[0], regression_data())
+    with pytest.raises(AirbayesError, match="mini-batch of 9"):
+        draw_minibatch(jax.random.key(0), data, 9)

@@ -71,7 +71,7 @@ def _already_complete(config: ExperimentConfig, folder: Path, force: bool, conso
     if not prepare_folder(folder, config, force=force):
         return False
     console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
-    show_tables(read_dataset(folder), console)
+    show_tables(read_dataset(folder), config, console)
     return True
 
 
@@ -84,8 +84,8 @@ def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Con
         results = run_grid(config, reporter)
     write_results(folder, config, results)
     dataset = read_dataset(folder)
-    written = write_report_files(dataset, folder)
-    show_tables(dataset, console)
+    written = write_report_files(dataset, config, folder)
+    show_tables(dataset, config, console)
     names = ", ".join(["summary.json", "results.nc", "config.toml", *written])
     console.print(f"\nWritten to {folder}: {names}")
     return 0

@@ -11,9 +11,10 @@ import numpy as np
 from airbayes.channel import AWGN, NoisyGainAWGN
 from airbayes.channel.rate import bits_per_block, receiver_bits
 from airbayes.compress import TopTQSGD, largest_t
+from airbayes.compress.message import SCALE_BITS
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.class_problem import ClassProblem
-from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
 from airbayes.experiment.linear_problem import LinearProblem
 from airbayes.experiment.problem import Problem
 from airbayes.models import FullGradient, LocalData, MiniBatchGradient, pool_agents
@@ -22,7 +23,6 @@ from airbayes.network import (
     Mixing,
     best_constant,
     by_name,
-    combine,
     from_csv,
     max_degree,
     metropolis,
@@ -37,6 +37,7 @@ from airbayes.samplers import (
     DSGLD,
     QDSGD,
     SGLD,
+    BothOutages,
     Clipped,
     Constant,
     CosineCycles,
@@ -51,7 +52,7 @@ from airbayes.samplers import (
 )
 from airbayes.samplers.exact import AffineLaw, dsghmc_law, dsgld_law
 
-SCALE_BITS = 32  # of a message's scale, where it is counted
+MAX_LAW = 500  # N·m up to which exact laws are computed: dense matrices of that size
 
 
 def build_problem(config: ExperimentConfig) -> Problem:
@@ -62,11 +63,7 @@ def build_graph(config: ExperimentConfig, topology: str) -> Graph:
     """A graph by name, or from a CSV edge list."""
     if topology.endswith(".csv"):
         return from_csv(Path(topology))
-    seeded = {"seed": config.network.graph_seed} if topology in RANDOM_GRAPHS else {}
-    return by_name(topology, config.network.agents, **seeded)
-
-
-RANDOM_GRAPHS = ("random_geometric", "erdos_renyi", "small_world")
+    return by_name(topology, config.network.agents, seed=config.network.graph_seed)
 
 
 def top_t_of(config: ExperimentConfig, graph: Graph, num_params: int, snr_db: float) -> np.ndarray:
@@ -84,6 +81,7 @@ class Builder:
     def __init__(self, config: ExperimentConfig):
         self.config = config
         self.problem = build_problem(config)
+        self.laws: dict[tuple, AffineLaw] = {}
         names = config.network.topologies
         self.graphs = {name: build_graph(config, name) for name in names}
         self.mixings: dict[str, Mixing] = dict(
@@ -141,18 +139,30 @@ class Builder:
     def exact_law(self, cell: Cell) -> AffineLaw | None:
         """The sampler's own law on a linear problem, as if no power limit were reached; None where there is none."""
         config = self.config
+        steady = cell.method == "dsghmc" or config.sampling.schedule == "constant"
+        exact_links = cell.method != "cd_dsgld" or not config.channel.gain_std
         additive = not (config.network.link_outage or config.network.node_outage or config.sampling.batch_size)
-        plain = config.sampling.drift == "plain" and config.sampling.schedule == "constant"
-        if not (isinstance(self.problem, LinearProblem) and additive and plain and not config.channel.gain_std):
+        small = self.num_agents(cell) * self.problem.model.num_params <= MAX_LAW
+        if not (isinstance(self.problem, LinearProblem) and additive and steady and exact_links and small):
             return None
-        precision, linear = self.problem.quadratics(cell.seed)
+        if config.sampling.drift != "plain" or cell.method not in SAMPLING_METHODS:
+            return None
+        family = "dsgld" if cell.method == "cd_dsgld" else cell.method
+        key = (family, cell.topology, cell.seed)
+        if key not in self.laws:  # shared by all SNRs and policies
+            self.laws[key] = self._law(self.problem, cell)
+        return self.laws[key]
+
+    def _law(self, problem: LinearProblem, cell: Cell) -> AffineLaw:
+        config = self.config
+        precision, linear = problem.quadratics(cell.seed)
         eta = config.sampling.eta
         if cell.topology is None:
             return dsgld_law(np.eye(1), precision.sum(0, keepdims=True), linear.sum(0, keepdims=True), eta)
         weights = mixing_matrix(self.graphs[cell.topology], self._edge_weights(cell.topology))
         if cell.method == "dsghmc":
             return dsghmc_law(weights, precision, linear, config.momentum.eta, config.momentum.friction)
-        return dsgld_law(weights, precision, linear, eta) if cell.method in ("dsgld", "cd_dsgld") else None
+        return dsgld_law(weights, precision, linear, eta)
 
     def edge_weight(self, topology: str) -> float:
         """w, where all links share one."""
@@ -176,17 +186,6 @@ class Builder:
         links = LinkOutage(network.link_outage) if network.link_outage else None
         nodes = NodeOutage(network.node_outage) if network.node_outage else None
         return BothOutages(links, nodes) if links and nodes else links or nodes
-
-
-class BothOutages(eqx.Module):
-    """Links fail and nodes fail."""
-
-    links: LinkOutage
-    nodes: NodeOutage
-
-    def __call__(self, key, mixing):
-        first, second = jax.random.split(key)
-        return combine(self.links(first, mixing), self.nodes(second, mixing))
 
 
 def stack(modules: Sequence):

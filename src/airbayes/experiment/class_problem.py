@@ -55,6 +55,23 @@ def agent_scores(
     return {prefix + name: jax.vmap(score, (0, None))(probabilities, labels) for name, score in named.items()}
 
 
+@eqx.filter_jit
+def _scores(observer: PredictiveObserver, tracker: RunningPredictive, theta: Float[Array, "chain agent param"]):
+    """Scores per chain and agent, and the reliability bins."""
+
+    def one_chain(tracker, theta):
+        mean = tracker.mean()
+        bins = jax.vmap(metrics.reliability_bins, (0, None))(mean, observer.labels)
+        per_agent = agent_scores(mean, observer.labels)
+        per_agent |= agent_scores(jnp.exp(observer.log_probs(theta)), observer.labels, "last_")
+        per_agent["entropy"] = metrics.predictive_entropy(mean).mean(axis=-1)
+        per_agent["mutual_information"] = tracker.mutual_information().mean(axis=-1)
+        return per_agent, (bins.count, bins.accuracy, bins.confidence)
+
+    # The trackers come from the host; as numpy arrays filter_vmap would not map over them.
+    return eqx.filter_vmap(one_chain)(jax.tree.map(jnp.asarray, tracker), theta)
+
+
 class ClassProblem(Problem):
     """Blobs of width σ around random class centres; agents see them shifted by their own `heterogeneity`."""
 
@@ -101,20 +118,9 @@ class ClassProblem(Problem):
         """Scores of the predictive mean over kept samples, and of the last sample alone; chains are averaged."""
         observer = self.observer(seed)
 
-        @eqx.filter_jit
-        def scores(tracker, theta):
-            def one_chain(tracker, theta):
-                mean = tracker.mean()
-                bins = jax.vmap(metrics.reliability_bins, (0, None))(mean, observer.labels)
-                per_agent = agent_scores(mean, observer.labels)
-                per_agent |= agent_scores(jnp.exp(observer.log_probs(theta)), observer.labels, "last_")
-                per_agent["entropy"] = metrics.predictive_entropy(mean).mean(axis=-1)
-                per_agent["mutual_information"] = tracker.mutual_information().mean(axis=-1)
-                return per_agent, (bins.count, bins.accuracy, bins.confidence)
-
-            return jax.vmap(one_chain)(tracker, theta)
-
-        per_chain, (count, accuracy, confidence) = jax.tree.map(np.asarray, scores(tracker, jnp.asarray(theta)))
+        per_chain, (count, accuracy, confidence) = jax.tree.map(
+            np.asarray, _scores(observer, tracker, jnp.asarray(theta))
+        )
         per_agent = {name: values.mean(axis=0) for name, values in per_chain.items()}
         total = count.sum(axis=0)  # over chains; an empty bin is NaN
 

@@ -9,7 +9,6 @@ from typing import Literal
 Method = Literal["sgld", "dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd"]
 Policy = Literal["optimal", "truncated", "common"]
 
-IDEAL_METHODS = ("sgld", "dsgld", "dsghmc", "dsgd")  # no noisy link, so no SNR
 RADIO_METHODS = ("cd_dsgld", "q_dsgd")
 SAMPLING_METHODS = ("sgld", "dsgld", "cd_dsgld", "dsghmc")  # the others optimise
 
@@ -21,7 +20,7 @@ class ProblemConfig:
     features: int = 4
     """Number of input features d."""
     classes: int = 3
-    """Number of classes (softmax and mlp)."""
+    """C, number of classes (softmax and mlp)."""
     examples: int = 20
     """E_k, training examples per agent."""
     test_examples: int = 600
@@ -29,7 +28,7 @@ class ProblemConfig:
     noise_std: float = 1.0
     """σ, standard deviation of the observation noise (linear) or of the class blobs (softmax, mlp)."""
     heterogeneity: float = 0.5
-    """How far the agents' inputs lie apart, in standard deviations; 0 is IID data."""
+    """How far the agents' inputs lie apart, in standard deviations of the inputs (linear) or σ; 0 is IID."""
     width: int = 32
     """Units per hidden layer (mlp)."""
     depth: int = 2
@@ -53,7 +52,7 @@ class NetworkConfig:
     link_outage: float = 0.0
     """p, probability that a link is down in a step, 0 to below 1."""
     node_outage: float = 0.0
-    """Probability that an agent is silent and deaf in a step, 0 to below 1."""
+    """p, probability that an agent is silent and deaf in a step, 0 to below 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +62,7 @@ class ChannelConfig:
     power: float = 1.0
     """P, transmit power limit per channel use, linear."""
     gain_std: float = 0.0
-    """Standard deviation of the link-gain error (cd_dsgld), relative; 0 is perfect compensation."""
+    """σ, standard deviation of the link-gain error (cd_dsgld), relative; 0 is perfect compensation."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +84,7 @@ class SamplingConfig:
     decay_power: float = 0.55
     """γ of the polynomial schedule."""
     cycle: int = 1000
-    """Period of the cosine schedule, in steps."""
+    """c, period of the cosine schedule, in steps."""
     drift: Literal["plain", "tamed", "clipped"] = "plain"
     """Gradient as it is, tamed g/(1+η‖g‖), or clipped to clip_norm."""
     clip_norm: float = 100.0

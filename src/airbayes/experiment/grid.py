@@ -104,7 +104,8 @@ def make_batch(builder: Builder, cells: list[Cell]) -> tuple[Batch, jax.Array]:
 def evaluation_steps(config: ExperimentConfig) -> tuple[int, ...]:
     """The steps after which metrics are stored; the last step is always one of them."""
     steps = config.sampling.steps
-    return tuple(np.unique(np.linspace(0, steps, config.evaluations + 1).round().astype(int)[1:]).tolist())
+    points = np.linspace(0, steps, config.evaluations + 1).round().astype(int)
+    return tuple(np.unique(points[points > 0]).tolist())
 
 
 def chunk_ends(steps: int, evaluated: tuple[int, ...]) -> list[int]:
@@ -139,8 +140,8 @@ def _gauge_metrics(carry: Carry) -> dict[str, float]:
     """Means after burn-in (over agents and chains) and extremes over the whole run."""
     gauges = carry.gauges
     out: dict[str, float] = {}
-    for name, total in gauges.total.items():
-        out[f"{name}_mean"] = float(np.mean(total / np.maximum(gauges.count, 1)[:, None]))
+    for name, mean in gauges.mean.items():
+        out[f"{name}_mean"] = float(np.mean(mean))
         out[f"{name}_min"] = float(np.min(gauges.least[name]))
         out[f"{name}_max"] = float(np.max(gauges.most[name]))
     return out

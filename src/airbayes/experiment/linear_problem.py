@@ -92,8 +92,8 @@ class LinearProblem(Problem):
             "cov_error_agent": float(np.mean(cov_error[:agents])),
             "cov_error_network": float(cov_error[agents]),
         }
-        if law is not None and law.spectral_radius() < 1:  # an unstable chain has no stationary law to compare with
-            stationary = law.stationary()
+        if law is not None and law.spectral_radius < 1:  # an unstable chain has no stationary law to compare with
+            stationary = law.stationary
             laws = [agent_law(*stationary, k, params) for k in range(agents)]
             laws.append(average_law(*stationary, agents, params))
             exact_mean, exact_cov = (np.stack(part) for part in zip(*laws, strict=True))

@@ -22,18 +22,20 @@ RUNAWAY_RMS = 1e6  # beyond this a chain has diverged, finite or not
 class Gauges(eqx.Module):
     """What the sampler reports, condensed over steps: [agent] each."""
 
-    total: Info  # sums over the steps after burn-in
+    mean: Info  # over the steps after burn-in; a running mean, since a float32 sum stalls after 10⁷ steps
     least: Info  # over all steps
     most: Info
-    count: Int[Array, ""]  # steps in `total`
+    count: Int[Array, ""]  # steps in `mean`
 
     def update(self, info: Info, counted: Int[Array, ""]) -> "Gauges":
         tree = jax.tree.map
+        count = self.count + counted
+        share = counted / jnp.maximum(count, 1)
         return Gauges(
-            tree(lambda total, value: total + counted * value, self.total, info),
+            tree(lambda mean, value: mean + share * (value - mean), self.mean, info),
             tree(jnp.minimum, self.least, info),
             tree(jnp.maximum, self.most, info),
-            self.count + counted,
+            count,
         )
 
 

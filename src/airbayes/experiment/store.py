@@ -13,7 +13,7 @@ from airbayes.experiment.dataset import to_dataset, to_summary
 from airbayes.experiment.grid import CellResult
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 
-CONFIG, SUMMARY, RESULTS = "config.toml", "summary.json", "results.nc"
+CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", "graphs"
 
 
 def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = False) -> bool:
@@ -50,8 +50,10 @@ def csv_graphs(config: ExperimentConfig) -> list[Path]:
 
 
 def portable(config: ExperimentConfig) -> ExperimentConfig:
-    """Edge lists named by file alone: a copy of each lies in the results folder, beside the configuration."""
-    names = tuple(Path(name).name if name.endswith(".csv") else name for name in config.network.topologies)
+    """Edge lists named by their copies in the results folder."""
+    names = tuple(
+        f"{GRAPHS}/{Path(name).name}" if name.endswith(".csv") else name for name in config.network.topologies
+    )
     return dataclasses.replace(config, network=dataclasses.replace(config.network, topologies=names))
 
 
@@ -59,7 +61,7 @@ def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
     return [
         f"network.topologies: the edges in {path} have changed"
         for path in csv_graphs(config)
-        if (folder / path.name).exists() and (folder / path.name).read_bytes() != path.read_bytes()
+        if (folder / GRAPHS / path.name).exists() and (folder / GRAPHS / path.name).read_bytes() != path.read_bytes()
     ]
 
 
@@ -72,7 +74,9 @@ def write_results(folder: Path, config: ExperimentConfig, results: list[CellResu
     encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
     (folder / SUMMARY).unlink(missing_ok=True)
     for path in csv_graphs(config):
-        write_text(folder / path.name, path.read_text(encoding="utf-8"))
+        (folder / GRAPHS).mkdir(exist_ok=True)
+        edges = path.read_bytes()
+        write_atomically(folder / GRAPHS / path.name, lambda copy, edges=edges: copy.write_bytes(edges))
     write_text(folder / CONFIG, dump_config(portable(config)))
     write_atomically(folder / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
     write_text(folder / SUMMARY, json.dumps(to_summary(config, results), indent=1, allow_nan=False) + "\n")

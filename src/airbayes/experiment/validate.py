@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import PurePath
 
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
@@ -130,6 +131,12 @@ def _radio(config: ExperimentConfig) -> list[str]:
                     f"channel.snr_db holds {snr}; give finite decibels between -200 and 200 "
                     "(ideal links are the methods dsgld and dsgd)."
                 )
+    outages = config.network.link_outage or config.network.node_outage
+    if outages and "q_dsgd" in config.methods and config.digital.mode == "memory":
+        problems.append(
+            "digital.mode = 'memory' assumes that every message arrives, so it cannot run with outages; "
+            "use 'own-value' or 'zero-fill', or set network.link_outage and network.node_outage to 0."
+        )
     if "cd_dsgld" in config.methods and config.network.weights == "metropolis":
         problems.append(
             "network.weights = 'metropolis' cannot be used by cd_dsgld: an analog signal reaches all neighbours "
@@ -148,7 +155,12 @@ def _graphs(config: ExperimentConfig) -> list[str]:
     from airbayes.experiment.build import build_graph
     from airbayes.network import build_mixing
 
-    problems = []
+    files = [PurePath(name).name for name in config.network.topologies if name.endswith(".csv")]
+    problems = [
+        f"network.topologies names two edge lists {name}; give the files different names."
+        for name in sorted(set(files))
+        if files.count(name) > 1
+    ]
     for topology in config.network.topologies:
         try:
             graph = build_graph(config, topology)

@@ -54,13 +54,19 @@ def pool_agents(data: LocalData) -> LocalData:
 
 
 def draw_minibatch(key: Key[Array, ""], data: LocalData, batch_size: int, *, replace: bool = False) -> LocalData:
-    """B of one agent's E_k examples, each weighted E_k/B so that the gradient stays unbiased."""
+    """B of one agent's E_k examples, weighted by E_k/B so that the gradient stays unbiased.
+
+    Without replacement an agent with fewer than B examples uses all of them, once.
+    """
     real = data.weights > 0
+    if batch_size > real.shape[-1] and not replace:
+        raise AirbayesError(f"A mini-batch of {batch_size} does not fit into {real.shape[-1]} examples; use fewer.")
     if replace:
         chosen = jax.random.categorical(key, jnp.where(real, 0.0, -jnp.inf), shape=(batch_size,))
     else:
-        # The B largest of i.i.d. uniforms are a uniform draw without replacement; padding never wins.
+        # The B largest of i.i.d. uniforms are a uniform draw without replacement; padding comes last.
         order = jnp.where(real, jax.random.uniform(key, real.shape), -1.0)
         chosen = jax.lax.top_k(order, batch_size)[1]
-    scale = data.count / batch_size
-    return LocalData(data.inputs[chosen], data.targets[chosen], jnp.full((batch_size,), scale))
+    drawn = batch_size if replace else jnp.minimum(batch_size, data.count)  # the rest is padding, of weight 0
+    weights = data.weights[chosen] * (data.count / drawn)
+    return LocalData(data.inputs[chosen], data.targets[chosen], weights)

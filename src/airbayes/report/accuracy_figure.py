@@ -12,7 +12,7 @@ ROWS = (("accuracy", "test accuracy"), ("ece", "ECE"), ("nll", "NLL"))
 def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figure:
     """Means over seeds, with the spread over seeds and agents as a band; ideal links as horizontal lines."""
     topologies = [str(name) for name in dataset.topology.values if name != "none"]
-    figure = Figure(figsize=(4.2 * len(topologies), 8.2), layout="constrained")
+    figure = Figure(figsize=(max(8.4, 4.2 * len(topologies)), 8.2), layout="constrained")
     grid = figure.subplots(len(ROWS), len(topologies), squeeze=False, sharex="col", sharey="row")
     snrs = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
     for column, topology in enumerate(topologies):

@@ -1,5 +1,6 @@
 """What a finished run shows and writes beside its results: tables on the terminal, figures and a CSV in the folder."""
 
+import math
 from pathlib import Path
 
 import xarray as xr
@@ -9,7 +10,6 @@ from airbayes.experiment.build import Builder
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.experiment.store import write_atomically, write_text
-from airbayes.experiment.toml_io import parse_config
 from airbayes.power import transition_snr_db
 from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.gaussian_figure import gaussian_figure
@@ -19,6 +19,10 @@ RHAT_LIMIT = 1.1
 LINEAR_TABLES = (
     ("w2_agent", "W2 to the true posterior, one agent (mean over agents)"),
     ("w2_network", "W2 to the true posterior, network average"),
+    ("mean_error_agent", "Error of the mean ‖μ − μ*‖, one agent"),
+    ("mean_error_network", "Error of the mean ‖μ − μ*‖, network average"),
+    ("cov_error_agent", "Relative error of the covariance ‖Σ − Σ*‖/‖Σ*‖, one agent"),
+    ("cov_error_network", "Relative error of the covariance ‖Σ − Σ*‖/‖Σ*‖, network average"),
 )
 CLASS_TABLES = (
     ("accuracy", "Test accuracy of the predictive mean"),
@@ -27,9 +31,8 @@ CLASS_TABLES = (
 )
 
 
-def show_tables(dataset: xr.Dataset, console: Console) -> None:
+def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console) -> None:
     """The tables that fit the problem."""
-    config = parse_config(dataset.attrs["config_toml"])
     linear = config.problem.kind == "linear"
     for metric, title in LINEAR_TABLES if linear else CLASS_TABLES:
         for table in snr_tables(dataset, metric, title, console.width):
@@ -58,9 +61,8 @@ def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
         )
 
 
-def write_report_files(dataset: xr.Dataset, folder: Path) -> list[str]:
+def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Path) -> list[str]:
     """Figures as PNG and SVG, and every cell as CSV; returns the names."""
-    config = parse_config(dataset.attrs["config_toml"])
     written = ["cells.csv"]
     linear = config.problem.kind == "linear"
     stem, draw = ("gaussian", gaussian_figure) if linear else ("fig2", accuracy_figure)
@@ -80,7 +82,8 @@ def predicted_transitions(config: ExperimentConfig) -> dict[str, float]:
         return {}
     builder = Builder(config)
     rms, _ = builder.problem.typical_rms(config.first_seed)
-    return {
+    found = {
         name: transition_snr_db(builder.edge_weight(name), config.sampling.eta, rms)
         for name in config.network.topologies
     }
+    return {name: snr for name, snr in found.items() if math.isfinite(snr)}

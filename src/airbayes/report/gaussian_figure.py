@@ -18,7 +18,7 @@ ROWS = (
 def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figure:
     """Errors against SNR for every topology (one agent: lines; network average: dotted), with predicted transitions."""
     topologies = [str(name) for name in dataset.topology.values if name != "none"]
-    figure = Figure(figsize=(4.2 * len(topologies), 9.6), layout="constrained")
+    figure = Figure(figsize=(max(8.4, 4.2 * len(topologies)), 9.6), layout="constrained")
     grid = figure.subplots(len(ROWS) + 1, len(topologies), squeeze=False)
     for column, topology in enumerate(topologies):
         for row, (metric, title) in enumerate(ROWS):

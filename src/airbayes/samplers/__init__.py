@@ -6,7 +6,7 @@ from airbayes.samplers.drift import Clipped, Drift, Plain, Tamed
 from airbayes.samplers.dsgd import DSGD
 from airbayes.samplers.dsghmc import DSGHMC
 from airbayes.samplers.dsgld import DSGLD
-from airbayes.samplers.outage import LinkOutage, NodeOutage, Outage
+from airbayes.samplers.outage import BothOutages, LinkOutage, NodeOutage, Outage
 from airbayes.samplers.q_dsgd import QDSGD
 from airbayes.samplers.sgld import SGLD
 from airbayes.samplers.step_size import Constant, CosineCycles, PolynomialDecay, StepSize
@@ -18,6 +18,7 @@ __all__ = [
     "DSGLD",
     "QDSGD",
     "SGLD",
+    "BothOutages",
     "Clipped",
     "Constant",
     "CosineCycles",

@@ -109,7 +109,8 @@ class CDDSGLD(Sampler[State]):
         info = {
             "eta_grad_norm": eta * row_norms(grad),
             "rho": gains.rho,
-            "unit_gain": (gains.rho == 1.0).astype(jnp.float32),  # where all are 1 the block is exactly DSGLD
+            # 1 where the block is DSGLD's: full gain over exact links.
+            "unit_gain": jnp.where(error is None, gains.rho == 1.0, False).astype(jnp.float32),
             "power_used": amplitude**2 / (params * self.channel.power),  # ‖x_j‖²/(mP), at most 1
         }
         return State(theta_next, step + 1), info

@@ -9,6 +9,7 @@ there mean and covariance stay exact but the law is no longer Gaussian.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -42,14 +43,16 @@ class AffineLaw:
             mean, cov = self.advance(mean, cov)
         return mean, cov
 
+    @functools.cached_property
     def spectral_radius(self) -> float:
         """ρ(M): the chain is stable if and only if it is below one."""
         return float(np.max(np.abs(np.linalg.eigvals(self.transition))))
 
+    @functools.cached_property
     def stationary(self) -> tuple[Vector, Matrix]:
         """Mean and covariance as s → ∞, for additive noise only."""
-        if self.extra is not None or self.spectral_radius() >= 1:
-            raise ValueError(f"No stationary law: ρ(M) = {self.spectral_radius():.4f}, extra = {self.extra}.")
+        if self.extra is not None or self.spectral_radius >= 1:
+            raise ValueError(f"No stationary law: ρ(M) = {self.spectral_radius:.4f}, extra = {self.extra}.")
         from scipy.linalg import solve_discrete_lyapunov
 
         mean = np.linalg.solve(np.eye(len(self.offset)) - self.transition, self.offset)

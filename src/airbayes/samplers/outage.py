@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from airbayes.keys import Purpose, step_key
-from airbayes.network import AnyMixing, link_mask, node_mask
+from airbayes.network import AnyMixing, combine, link_mask, node_mask
 
 Outage = Callable[[Key[Array, ""], AnyMixing], Float[Array, "*link"]]
 
@@ -28,6 +29,17 @@ class NodeOutage(eqx.Module):
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
         return node_mask(key, mixing, self.probability)
+
+
+class BothOutages(eqx.Module):
+    """Links fail and nodes fail."""
+
+    links: LinkOutage
+    nodes: NodeOutage
+
+    def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
+        first, second = jax.random.split(key)
+        return combine(self.links(first, mixing), self.nodes(second, mixing))
 
 
 def outage_mask(
