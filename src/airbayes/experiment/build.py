@@ -1,6 +1,6 @@
 """From cells to samplers: every cell of a variant becomes a module of the same structure, so that they stack."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import equinox as eqx
@@ -21,14 +21,12 @@ from airbayes.models import FullGradient, LocalData, MiniBatchGradient, pool_age
 from airbayes.network import (
     Graph,
     Mixing,
-    best_constant,
     by_name,
     from_csv,
-    max_degree,
-    metropolis,
     mixing_matrix,
     stack_mixings,
 )
+from airbayes.network.weights import resolve
 from airbayes.power import policy_by_name
 from airbayes.samplers import (
     CDDSGLD,
@@ -159,7 +157,7 @@ class Builder:
         eta = config.sampling.eta
         if cell.topology is None:
             return dsgld_law(np.eye(1), precision.sum(0, keepdims=True), linear.sum(0, keepdims=True), eta)
-        weights = mixing_matrix(self.graphs[cell.topology], self._edge_weights(cell.topology))
+        weights = mixing_matrix(self.graphs[cell.topology], resolve(self.graphs[cell.topology], config.network.weights))
         if cell.method == "dsghmc":
             return dsghmc_law(weights, precision, linear, config.momentum.eta, config.momentum.friction)
         return dsgld_law(weights, precision, linear, eta)
@@ -168,10 +166,6 @@ class Builder:
         """w, where all links share one."""
         weight = self.mixings[topology].edge_weight
         return float("nan") if weight is None else float(weight)
-
-    def _edge_weights(self, topology: str) -> np.ndarray | float:
-        rule: dict[str, Callable] = {"best-constant": best_constant, "max-degree": max_degree, "metropolis": metropolis}
-        return rule[self.config.network.weights](self.graphs[topology])
 
     def _step_size(self) -> StepSize:
         sampling = self.config.sampling

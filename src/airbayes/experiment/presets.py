@@ -36,8 +36,8 @@ def gaussian() -> ExperimentConfig:
 def blobs() -> ExperimentConfig:
     """Softmax regression on overlapping blobs: accuracy and calibration of CD-DSGLD and Q-DSGD against SNR.
 
-    `airbayes run blobs`, about 80 s on 2 cores. Expect an ECE of about 0.11 for CD-DSGLD against 0.15 to 0.17 for
-    Q-DSGD and 0.24 for DSGD above the transition; at -10 dB 0.20 to 0.31 with optimal gains, 0.07 to 0.09 with the
+    `airbayes run blobs`, one to three minutes on 2 cores. Expect an ECE of about 0.11 for CD-DSGLD against 0.15 to 0.17
+    for Q-DSGD and 0.24 for DSGD above the transition; at -10 dB 0.20 to 0.31 with optimal gains, 0.07 to 0.09 with the
     common gain. Q-DSGD cannot send a single coordinate at -10 dB.
     """
     return ExperimentConfig(
