@@ -19,3 +19,7 @@ class ConfigError(AirbayesError):
 
 class ResultsError(AirbayesError):
     """A results folder cannot be read or written."""
+
+
+class DataError(AirbayesError):
+    """Point clouds cannot be read or used; the message names the file and, where there is one, the offset."""

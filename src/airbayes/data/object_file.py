@@ -1,0 +1,119 @@
+"""Object sets on disk: one .npz with the arrays of ObjectSet, and nothing that could run code.
+
+Sizes are checked before memory is asked for: a 2 MB archive can promise gigabytes.
+"""
+
+import dataclasses
+import io
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.lib import format as npy
+
+from airbayes.data.objects import ObjectSet
+from airbayes.errors import DataError
+
+MAX_BYTES = 4 << 30  # of all arrays together
+REQUIRED = ("points", "offsets", "label", "class_names")
+TEXT = ("instance", "scene", "source", "source_class")
+
+
+def save_objects(path: Path, objects: ObjectSet) -> None:
+    """Write the set to `path` exactly; callers that need atomicity hand in a temporary name."""
+    fields = {field.name: getattr(objects, field.name) for field in dataclasses.fields(objects)}
+    with open(path, "wb") as stream:
+        np.savez_compressed(stream, **fields)
+
+
+def load_objects(path: Path, max_bytes: int = MAX_BYTES) -> ObjectSet:
+    """Read a set; only points, offsets, label and class_names must be there."""
+    arrays = read_arrays(path, max_bytes)
+    missing = [name for name in REQUIRED if name not in arrays]
+    if missing:
+        raise DataError(f"{path}: no array {missing[0]!r}; an object set needs {', '.join(REQUIRED)}.")
+    n, total = len(arrays["label"]), len(arrays["points"])
+    empty: dict[str, np.ndarray] = {
+        "intensity": np.zeros(total, np.float16),
+        "instance": np.arange(n).astype(str),
+        "frame": np.zeros(n, np.int32),
+        "range_m": np.full(n, np.nan, np.float32),
+        "box": np.full((n, 7), np.nan, np.float32),
+        **{name: np.full(n, "", dtype="<U1") for name in ("scene", "source", "source_class")},
+    }
+    fields = empty | arrays
+    kinds = {"points": "f4", "intensity": "f2", "offsets": "i8", "label": "i2", "frame": "i4", "range_m": "f4"}
+    kinds |= {"box": "f4"} | dict.fromkeys(TEXT, "U")
+    try:
+        converted = {name: _as_kind(name, fields[name], kind) for name, kind in kinds.items()}
+        names = tuple(str(name) for name in _as_kind("class_names", np.atleast_1d(arrays["class_names"]), "U"))
+        return ObjectSet(class_names=names, **converted)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, np.ndarray]:
+    """All arrays of an .npz, each checked against the cap before it is read; no pickled objects."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            total = sum(member.file_size for member in archive.infolist())
+            if total > max_bytes:
+                raise DataError(f"{path}: promises {total:,} bytes of arrays; the limit is {max_bytes:,}.")
+            return {
+                member.filename.removesuffix(".npy"): _read_member(path, archive, member)
+                for member in archive.infolist()
+                if member.filename.endswith(".npy")
+            }
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not a sound .npz archive ({error}). Write it again.") from None
+
+
+def _read_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    where = f"{path}, member {member.filename}"
+    with archive.open(member) as stream:
+        # Never more than promised: a lying size field must not fill the memory.
+        raw = stream.read(member.file_size + 1)
+    if len(raw) != member.file_size:
+        raise DataError(f"{where}: holds {len(raw)} bytes where {member.file_size} are promised.")
+    return parse_npy(raw, where)
+
+
+def parse_npy(raw: bytes, where: str) -> np.ndarray:
+    """An array from the bytes of a .npy file; its header may not promise more than the bytes hold."""
+    stream = io.BytesIO(raw)
+    try:
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"version {version} of the format")
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read_header(stream)
+    except (ValueError, EOFError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise DataError(f"{where}: not an .npy array ({error}).") from None
+    if dtype.hasobject:
+        raise DataError(f"{where}: holds pickled Python objects, which could run code; store plain arrays instead.")
+    count = 1
+    for size in shape:
+        count *= int(size)
+    body = len(raw) - stream.tell()
+    if min(shape, default=0) < 0 or count * dtype.itemsize != body:
+        raise DataError(f"{where}: header promises {dtype} {shape}, which is not the {body} bytes that follow it.")
+    flat = np.frombuffer(raw, dtype, count, offset=stream.tell()) if count else np.zeros(0, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _as_kind(name: str, values: np.ndarray, kind: str) -> np.ndarray:
+    """The array in its own type; text stays text, numbers must not change by the conversion of integers."""
+    if kind == "U":
+        if values.dtype.kind not in "US":
+            raise DataError(f"{name} holds {values.dtype}; need text.")
+        return values if values.dtype.kind == "U" else np.char.decode(values, "utf-8", errors="replace")
+    if values.dtype.kind not in "fiub":
+        raise DataError(f"{name} holds {values.dtype}; need numbers.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = values.astype(kind)
+    if kind.startswith("i") and not np.array_equal(converted, values):
+        raise DataError(f"{name} holds numbers that do not fit {np.dtype(kind)}.")
+    return converted
