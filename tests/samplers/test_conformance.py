@@ -17,6 +17,7 @@ from airbayes.samplers import (
     DSGHMC,
     DSGLD,
     QDSGD,
+    SGD,
     SGLD,
     Clipped,
     CosineCycles,
@@ -45,6 +46,7 @@ T = jnp.array([1, 2, 3, PARAMS], jnp.int32)
 
 SAMPLERS = {
     "sgld": SGLD(FULL, ETA),
+    "sgd": SGD(FULL, ETA),
     "sgld-tamed-polynomial": SGLD(FULL, PolynomialDecay(ETA, 10, 0.55), Tamed()),
     "dsgld": DSGLD(FULL, MIXING, ETA),
     "dsgld-minibatch-outage": DSGLD(MiniBatchGradient(POSTERIOR, 3), MIXING, ETA, outage=LinkOutage(0.4)),
@@ -125,7 +127,7 @@ def test_traced_once_for_all_steps(name):
     assert traces == 1
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLERS if name != "dsgd"])  # DSGD has no noise
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if name not in ("dsgd", "sgd")])  # they have no noise
 def test_noise_depends_on_the_key_alone(name):
     sampler = SAMPLERS[name]
     first, _ = fast_run(sampler, jax.random.key(4), start())

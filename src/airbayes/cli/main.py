@@ -13,6 +13,8 @@ usage: airbayes COMMAND ...
 
 commands:
   run EXPERIMENT     run a preset or an experiment file (.toml); `airbayes run --list` shows the presets
+  merge DIR DIR ...  put runs together that were split by seed
+  claims DIR ...     score the paper's claims on finished studies
 
 options:
   -h, --help         this text; `airbayes run --help` lists every setting
@@ -49,8 +51,17 @@ def _dispatch(args: list[str]) -> int:
         from airbayes.cli.run import run_command
 
         return run_command(args[1:])
+    if args[0] == "merge":
+        from airbayes.cli.merge import merge_command
+
+        return merge_command(args[1:])
+    if args[0] == "claims":
+        from airbayes.cli.claims import claims_command
+
+        return claims_command(args[1:])
     raise AirbayesError(
-        f"Unknown command {args[0]!r}. Commands: run; for example `airbayes run gaussian`. See `airbayes --help`."
+        f"Unknown command {args[0]!r}. Commands: run, merge, claims; for example `airbayes run gaussian`. "
+        "See `airbayes --help`."
     )
 
 

@@ -76,13 +76,15 @@ def _already_complete(config: ExperimentConfig, folder: Path, force: bool, conso
 
 
 def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Console) -> int:
+    from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_grid
     from airbayes.experiment.store import read_dataset, write_results
     from airbayes.report.files import show_tables, write_report_files
 
     with make_reporter(progress) as reporter:
-        results = run_grid(config, reporter)
-    write_results(folder, config, results)
+        builder = Builder(config)
+        results = run_grid(config, reporter, builder)
+    write_results(folder, config, results, builder.problem.attributes())
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
     show_tables(dataset, config, console)

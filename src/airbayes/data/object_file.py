@@ -6,7 +6,6 @@ Sizes are checked before memory is asked for: a 2 MB archive can promise gigabyt
 import dataclasses
 import io
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +32,9 @@ def load_objects(path: Path, max_bytes: int = MAX_BYTES) -> ObjectSet:
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise DataError(f"{path}: no array {missing[0]!r}; an object set needs {', '.join(REQUIRED)}.")
+    for name in ("label", "points"):
+        if arrays[name].ndim == 0:
+            raise DataError(f"{path}: {name} is a single number; need one per object or point.")
     n, total = len(arrays["label"]), len(arrays["points"])
     empty: dict[str, np.ndarray] = {
         "intensity": np.zeros(total, np.float16),
@@ -55,6 +57,8 @@ def load_objects(path: Path, max_bytes: int = MAX_BYTES) -> ObjectSet:
 
 def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, np.ndarray]:
     """All arrays of an .npz, each checked against the cap before it is read; no pickled objects."""
+    if path.exists() and not path.is_file():  # a pipe might never end
+        raise DataError(f"{path}: not a file.")
     try:
         with zipfile.ZipFile(path) as archive:
             total = sum(member.file_size for member in archive.infolist())
@@ -67,7 +71,9 @@ def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, np.ndarray]
             }
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
+    except DataError:
+        raise
+    except Exception as error:  # zipfile and its four decompressors have a dozen types for a damaged archive
         raise DataError(f"{path}: not a sound .npz archive ({error}). Write it again.") from None
 
 
@@ -90,7 +96,7 @@ def parse_npy(raw: bytes, where: str) -> np.ndarray:
             raise ValueError(f"version {version} of the format")
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read_header(stream)
-    except (ValueError, EOFError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+    except Exception as error:  # numpy passes on whatever Python's own parser and tokeniser say
         raise DataError(f"{where}: not an .npy array ({error}).") from None
     if dtype.hasobject:
         raise DataError(f"{where}: holds pickled Python objects, which could run code; store plain arrays instead.")
@@ -100,8 +106,20 @@ def parse_npy(raw: bytes, where: str) -> np.ndarray:
     body = len(raw) - stream.tell()
     if min(shape, default=0) < 0 or count * dtype.itemsize != body:
         raise DataError(f"{where}: header promises {dtype} {shape}, which is not the {body} bytes that follow it.")
-    flat = np.frombuffer(raw, dtype, count, offset=stream.tell()) if count else np.zeros(0, dtype)
-    return flat.reshape(shape, order="F" if fortran else "C")
+    if count and not dtype.itemsize:
+        raise DataError(f"{where}: header promises {shape} entries of no size.")
+    try:
+        flat = np.frombuffer(raw, dtype, count, offset=stream.tell()) if count else np.zeros(0, dtype)
+        return flat.reshape(shape, order="F" if fortran else "C")
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{where}: no array can be {dtype} {shape} ({error}).") from None
+
+
+def _check_text(name: str, text: np.ndarray) -> None:
+    """Refuse numbers that are no characters: Python could not even print them."""
+    codes = np.ascontiguousarray(text).reshape(-1).view(np.dtype("u4").newbyteorder(text.dtype.byteorder))
+    if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+        raise DataError(f"{name} holds what is no Unicode text.")
 
 
 def _as_kind(name: str, values: np.ndarray, kind: str) -> np.ndarray:
@@ -109,7 +127,11 @@ def _as_kind(name: str, values: np.ndarray, kind: str) -> np.ndarray:
     if kind == "U":
         if values.dtype.kind not in "US":
             raise DataError(f"{name} holds {values.dtype}; need text.")
-        return values if values.dtype.kind == "U" else np.char.decode(values, "utf-8", errors="replace")
+        if values.ndim > 1:
+            raise DataError(f"{name} has shape {values.shape}; need a plain list.")
+        text = values if values.dtype.kind == "U" else np.char.decode(values, "utf-8", errors="replace")
+        _check_text(name, text)
+        return text.astype(text.dtype.newbyteorder("="))
     if values.dtype.kind not in "fiub":
         raise DataError(f"{name} holds {values.dtype}; need numbers.")
     with np.errstate(over="ignore", invalid="ignore"):

@@ -44,9 +44,10 @@ class ObjectSet:
 
     @property
     def groups(self) -> np.ndarray:
-        """One integer per physical object (scene and instance): what train and test must not share."""
-        names = np.char.add(np.char.add(self.scene, "\x1f"), self.instance)
-        return np.unique(names, return_inverse=True)[1]
+        """One integer per physical object (source, scene and instance): what train and test must not share."""
+        names = (self.source, self.scene, self.instance)
+        codes = np.stack([np.unique(name, return_inverse=True)[1] for name in names], axis=1)
+        return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
 
     def cloud(self, index: int) -> np.ndarray:
         """The points [point, 3] of one object."""
@@ -54,7 +55,8 @@ class ObjectSet:
 
     def select(self, rows: np.ndarray) -> "ObjectSet":
         """The objects at `rows` (indices or a mask), in that order."""
-        rows = np.arange(len(self))[np.asarray(rows)]
+        rows = np.asarray(rows)
+        rows = np.arange(len(self))[rows if rows.size else rows.astype(np.int64)]
         counts = self.counts[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         # Row r of the new points comes from the object's first point plus its place within the object.
@@ -98,7 +100,11 @@ def from_clouds(
     counts = [len(cloud) for cloud in clouds]
     joined = np.concatenate(clouds).astype(np.float32) if n else np.zeros((0, 3), np.float32)
     light = np.concatenate(intensity) if intensity else np.zeros(len(joined))
-    names = np.array([class_names[int(index)] for index in label], dtype=str)
+    label = np.asarray(label, np.int64).reshape(-1)
+    if n and not (label.min(initial=0) >= 0 and label.max(initial=0) < len(class_names)):
+        wrong = label[(label < 0) | (label >= len(class_names))][0]
+        raise DataError(f"Label {wrong} is outside the {len(class_names)} classes {', '.join(class_names)}.")
+    names = np.array([class_names[index] for index in label.tolist()], dtype=str)
 
     def text(values, default: np.ndarray) -> np.ndarray:
         return default if values is None else np.asarray(values, dtype=str)
@@ -139,14 +145,17 @@ def concatenate(sets: list[ObjectSet]) -> ObjectSet:
 
 def _find_problem(objects: ObjectSet) -> str | None:
     """The first thing wrong with a set, or None."""
-    n, total = len(objects.label), len(objects.points)
+    if objects.label.ndim != 1:
+        return f"label has shape {objects.label.shape}; need [number of objects]."
+    n = len(objects.label)
     if objects.points.ndim != 2 or objects.points.shape[1:] != (3,):
         return f"points has shape {objects.points.shape}; need [number of points, 3]."
+    total = len(objects.points)
     if objects.offsets.shape != (n + 1,):
         return f"offsets has shape {objects.offsets.shape}; need [{n + 1}], one more than the {n} labels."
     if objects.intensity.shape != (total,):
         return f"intensity has shape {objects.intensity.shape}; need one per point, [{total}]."
-    if n and (objects.offsets[0] != 0 or objects.offsets[-1] != total):
+    if objects.offsets[0] != 0 or objects.offsets[-1] != total or objects.offsets.min() < 0:
         return f"offsets run from {objects.offsets[0]} to {objects.offsets[-1]}; need 0 to {total}, the points."
     if n and (objects.counts <= 0).any():
         return f"Object {int(np.argmax(objects.counts <= 0))} has no points; every object needs at least one."

@@ -12,12 +12,13 @@ from airbayes.channel import AWGN, NoisyGainAWGN
 from airbayes.channel.rate import bits_per_block, receiver_bits
 from airbayes.compress import TopTQSGD, largest_t
 from airbayes.compress.message import SCALE_BITS
+from airbayes.experiment.blob_problem import BlobProblem
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.class_problem import ClassProblem
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
+from airbayes.experiment.lidar_problem import LidarProblem
 from airbayes.experiment.linear_problem import LinearProblem
 from airbayes.experiment.problem import Problem
-from airbayes.models import FullGradient, LocalData, MiniBatchGradient, pool_agents
+from airbayes.models import AugmentedGradient, FullGradient, LocalData, MiniBatchGradient, Posterior, pool_agents
 from airbayes.network import (
     Graph,
     Mixing,
@@ -34,6 +35,7 @@ from airbayes.samplers import (
     DSGHMC,
     DSGLD,
     QDSGD,
+    SGD,
     SGLD,
     BothOutages,
     Clipped,
@@ -54,7 +56,8 @@ MAX_LAW = 500  # N·m up to which exact laws are computed: dense matrices of tha
 
 
 def build_problem(config: ExperimentConfig) -> Problem:
-    return LinearProblem(config) if config.problem.kind == "linear" else ClassProblem(config)
+    kinds = {"linear": LinearProblem, "pointnet": LidarProblem}
+    return kinds.get(config.problem.kind, BlobProblem)(config)
 
 
 def build_graph(config: ExperimentConfig, topology: str) -> Graph:
@@ -88,22 +91,21 @@ class Builder:
 
     def num_agents(self, cell: Cell) -> int:
         """Centralised SGLD is one agent with everybody's data."""
-        return 1 if cell.topology is None else self.config.network.agents
+        return 1 if cell.method == "sgld" else self.config.network.agents
 
     def data(self, cell: Cell) -> LocalData:
         data = self.problem.data(cell.seed)
-        return pool_agents(data) if cell.topology is None else data
+        return pool_agents(data) if cell.method == "sgld" else data
 
     def sampler(self, cell: Cell) -> Sampler:
         config = self.config
-        batch = config.sampling.batch_size
-        potential = self.problem.potential(self.num_agents(cell))
-        gradient = MiniBatchGradient(potential, batch) if batch else FullGradient(potential)
+        # Without a network everyone has a posterior of their own, with the whole prior.
+        gradient = self._gradient(self.problem.potential(1 if cell.topology is None else config.network.agents))
         drift = {"plain": Plain(), "tamed": Tamed(), "clipped": Clipped(config.sampling.clip_norm)}[
             config.sampling.drift
         ]
         if cell.topology is None:
-            return SGLD(gradient, self._step_size(), drift)
+            return (SGD if cell.method == "local_sgd" else SGLD)(gradient, self._step_size(), drift)
         mixing, outage = self.mixings[cell.topology], self._outage()
         if cell.method == "dsgld":
             return DSGLD(gradient, mixing, self._step_size(), drift, outage)
@@ -134,6 +136,12 @@ class Builder:
             outage,
         )
 
+    def _gradient(self, potential: Posterior):
+        batch, augmentation = self.config.sampling.batch_size, self.problem.augmentation()
+        if augmentation is not None:
+            return AugmentedGradient(potential, augmentation, batch)
+        return MiniBatchGradient(potential, batch) if batch else FullGradient(potential)
+
     def exact_law(self, cell: Cell) -> AffineLaw | None:
         """The sampler's own law on a linear problem, as if no power limit were reached; None where there is none."""
         config = self.config
@@ -143,7 +151,7 @@ class Builder:
         small = self.num_agents(cell) * self.problem.model.num_params <= MAX_LAW
         if not (isinstance(self.problem, LinearProblem) and additive and steady and exact_links and small):
             return None
-        if config.sampling.drift != "plain" or cell.method not in SAMPLING_METHODS:
+        if config.sampling.drift != "plain" or cell.method not in SAMPLING_METHODS or cell.method == "local_sgld":
             return None
         family = "dsgld" if cell.method == "cd_dsgld" else cell.method
         key = (family, cell.topology, cell.seed)

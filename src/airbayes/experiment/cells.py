@@ -4,14 +4,14 @@ import dataclasses
 import zlib
 from pathlib import PurePath
 
-from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.config import RADIO_METHODS, UNCONNECTED_METHODS, ExperimentConfig
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
     method: str
     policy: str | None  # only cd_dsgld has one
-    topology: str | None  # None: no network (sgld)
+    topology: str | None  # None: no network
     snr_db: float | None  # None: ideal links
     seed: int
 
@@ -28,7 +28,7 @@ class Cell:
 
     def __str__(self) -> str:
         snr = "ideal" if self.snr_db is None else f"{self.snr_db:g} dB"
-        return f"{self.variant} {self.topology or 'one place'} {snr} seed {self.seed}"
+        return f"{self.variant} {self.topology or 'no network'} {snr} seed {self.seed}"
 
 
 def enumerate_cells(config: ExperimentConfig) -> list[Cell]:
@@ -36,8 +36,8 @@ def enumerate_cells(config: ExperimentConfig) -> list[Cell]:
     cells = []
     for method in config.methods:
         policies = config.policies if method == "cd_dsgld" else (None,)
-        topologies = (None,) if method == "sgld" else config.network.topologies
-        snrs = config.channel.snr_db if method in ("cd_dsgld", "q_dsgd") else (None,)
+        topologies = (None,) if method in UNCONNECTED_METHODS else config.network.topologies
+        snrs = config.channel.snr_db if method in RADIO_METHODS else (None,)
         cells += [
             Cell(method, policy, topology, snr, config.first_seed + index)
             for policy in policies

@@ -1,137 +1,149 @@
-"""Classification of Gaussian blobs, IID or not over the agents: accuracy and calibration of the predictive."""
+"""Classification: what a method predicts with, and how good and how honest that is.
 
-from functools import lru_cache
+A sampler predicts with the mean softmax over its kept samples, an optimiser with its last iterate (for Q-DSGD, what
+the paper compares with). Remedies of over-confidence that need no sampler stand beside an optimiser: its average
+iterate (`polyak_`), the deep ensemble over chains (`ensemble_`), early stopping on the validation set (`early_`), and
+temperature scaling (`tempered_`).
+"""
+
+import dataclasses
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from airbayes import metrics
-from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.problem import DATA_STREAM, Metrics, Observer, Problem, state_metrics
-from airbayes.metrics import RunningPredictive
-from airbayes.models import Classifier, LocalData, SoftmaxRegression, mlp, stack_agents
-from airbayes.samplers.exact import AffineLaw
+from airbayes.experiment.predictive_observer import (
+    ClassTracker,
+    LabelledSet,
+    PredictiveObserver,
+    agent_scores,
+    predict,
+)
+from airbayes.experiment.problem import Metrics, Outcome, Problem
+from airbayes.models import Classifier, LocalData
+
+EARLY = ("accuracy", "balanced_accuracy", "ece", "mce", "nll", "brier")
 
 
-class PredictiveObserver(Observer):
-    """Every agent averages its own softmax over its kept samples; one sample is not the predictive."""
+@dataclasses.dataclass(frozen=True)
+class ClassData:
+    """The data of one seed."""
 
-    model: Classifier
-    inputs: Float[Array, "example ..."]
-    labels: Int[Array, " example"]
-
-    def empty(self, num_agents: int) -> RunningPredictive:
-        return RunningPredictive.empty((num_agents, len(self.labels), self.model.num_classes))
-
-    def log_probs(self, theta: Float[Array, "agent param"]) -> Float[Array, "agent example cls"]:
-        return jax.vmap(self.model.log_probs, (0, None))(theta, self.inputs)
-
-    def update(self, tracker: RunningPredictive, theta: Float[Array, "agent param"]) -> RunningPredictive:
-        return tracker.update_log(self.log_probs(theta))
-
-    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
-        """The mean test log-likelihood of each agent."""
-        picked = jnp.take_along_axis(self.log_probs(theta), self.labels[None, :, None], axis=2)
-        return picked[..., 0].mean(axis=1)
-
-    def snapshot(self, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
-        return state_metrics(theta) | agent_scores(jnp.exp(self.log_probs(theta)), self.labels, "sample_")
-
-
-def agent_scores(
-    probabilities: Float[Array, "agent example cls"], labels: Int[Array, " example"], prefix: str = ""
-) -> dict[str, Float[Array, " agent"]]:
-    """Accuracy, calibration and proper scores of every agent; NLL and Brier always stand beside ECE."""
-    named = {
-        "accuracy": metrics.accuracy,
-        "ece": metrics.ece,
-        "mce": metrics.mce,
-        "nll": metrics.nll,
-        "brier": metrics.brier,
-    }
-    return {prefix + name: jax.vmap(score, (0, None))(probabilities, labels) for name, score in named.items()}
-
-
-@eqx.filter_jit
-def _scores(observer: PredictiveObserver, tracker: RunningPredictive, theta: Float[Array, "chain agent param"]):
-    """Scores per chain and agent, and the reliability bins."""
-
-    def one_chain(tracker, theta):
-        mean = tracker.mean()
-        bins = jax.vmap(metrics.reliability_bins, (0, None))(mean, observer.labels)
-        per_agent = agent_scores(mean, observer.labels)
-        per_agent |= agent_scores(jnp.exp(observer.log_probs(theta)), observer.labels, "last_")
-        per_agent["entropy"] = metrics.predictive_entropy(mean).mean(axis=-1)
-        per_agent["mutual_information"] = tracker.mutual_information().mean(axis=-1)
-        return per_agent, (bins.count, bins.accuracy, bins.confidence)
-
-    # The trackers come from the host; as numpy arrays filter_vmap would not map over them.
-    return eqx.filter_vmap(one_chain)(jax.tree.map(jnp.asarray, tracker), theta)
+    train: LocalData  # [agent, example, ...]
+    test: LabelledSet
+    validation: LabelledSet | None
 
 
 class ClassProblem(Problem):
-    """Blobs of width σ around random class centres; agents see them shifted by their own `heterogeneity`."""
+    """Base of the classification problems: a classifier and, per seed, its data."""
 
-    def __init__(self, config: ExperimentConfig):
-        self.config = config
-        self.num_agents = config.network.agents
-        settings = config.problem
-        self.model = self.classifier = (
-            SoftmaxRegression(settings.features, settings.classes)
-            if settings.kind == "softmax"
-            else mlp(settings.features, settings.classes, settings.width, settings.depth)
-        )
-        self.draw = lru_cache(self._draw)
+    classifier: Classifier
+    class_names: tuple[str, ...]
 
-    def _draw(self, seed: int) -> tuple[LocalData, np.ndarray, np.ndarray]:
-        settings, agents = self.config.problem, self.num_agents
-        rng = np.random.default_rng([seed, DATA_STREAM])
-        centres = rng.normal(size=(settings.classes, settings.features))
-
-        def blobs(count: int, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            labels = rng.permutation(np.arange(count) % settings.classes)
-            noise = settings.noise_std * rng.normal(size=(count, settings.features))
-            return (centres[labels] + shift + noise).astype(np.float32), labels.astype(np.int32)
-
-        shifts = settings.heterogeneity * settings.noise_std * rng.normal(size=(agents, settings.features))
-        local = [blobs(settings.examples, shift) for shift in shifts]
-        # The test set is what the whole network meets: every agent's shift in turn.
-        owner = rng.integers(agents, size=settings.test_examples)
-        inputs, labels = blobs(settings.test_examples, shifts[owner])
-        data = stack_agents([inputs for inputs, _ in local], [labels for _, labels in local])
-        return data, inputs, labels
+    def class_data(self, seed: int) -> ClassData:
+        raise NotImplementedError
 
     def data(self, seed: int) -> LocalData:
-        return self.draw(seed)[0]
+        return self.class_data(seed).train
 
-    def observer(self, seed: int) -> PredictiveObserver:
-        _, inputs, labels = self.draw(seed)
-        return PredictiveObserver(self.classifier, jnp.asarray(inputs), jnp.asarray(labels))
-
-    def typical_rms(self, seed: int) -> tuple[float, str]:
-        return self.config.problem.prior_scale, "the prior"
-
-    def finish(self, seed: int, tracker: RunningPredictive, theta: np.ndarray, law: AffineLaw | None) -> Metrics:
-        """Scores of the predictive mean over kept samples, and of the last sample alone; chains are averaged."""
-        observer = self.observer(seed)
-
-        per_chain, (count, accuracy, confidence) = jax.tree.map(
-            np.asarray, _scores(observer, tracker, jnp.asarray(theta))
+    def observer(self, seed: int, is_sampler: bool) -> PredictiveObserver:
+        drawn, config = self.class_data(seed), self.config
+        draws = (config.sampling.steps - config.sampling.burn_in) // config.sampling.thin
+        slots = min(config.saved_samples, draws) if is_sampler else 0  # of an optimiser the last iterate is kept
+        return PredictiveObserver(
+            self.classifier, drawn.test, drawn.validation, draws, slots, config.saved_agents, is_sampler
         )
+
+    def attributes(self) -> dict[str, str | int]:
+        return {"num_classes": len(self.class_names), "class_names": "\n".join(self.class_names)}
+
+    def finish(self, outcome: Outcome) -> Metrics:
+        """Scores of what the method predicts with; chains are averaged, except where they make an ensemble."""
+        observer = self.observer(outcome.seed, outcome.is_sampler)
+        # From the host: as numpy arrays filter_vmap would not map over them.
+        tracker, theta = jax.tree.map(jnp.asarray, (outcome.tracker, outcome.theta))
+        per_chain, bins, confusion = jax.tree.map(np.asarray, _scores(observer, tracker, theta))
         per_agent = {name: values.mean(axis=0) for name, values in per_chain.items()}
-        total = count.sum(axis=0)  # over chains; an empty bin is NaN
-
-        def pooled(values: np.ndarray) -> np.ndarray:
-            share = np.nansum(count * values, axis=0) / np.maximum(total, 1)
-            return np.where(total > 0, share, np.nan)
-
-        arrays = {
-            "bin_count": (("agent", "bin"), total / len(count)),
-            "bin_accuracy": (("agent", "bin"), pooled(accuracy)),
-            "bin_confidence": (("agent", "bin"), pooled(confidence)),
-        }
+        if not outcome.is_sampler:
+            per_agent |= _early_stopped(outcome.history)
+        if len(theta) > 1:
+            per_agent |= jax.tree.map(np.asarray, _ensemble(observer, tracker, theta))
         scalars = {name: float(values.mean()) for name, values in per_agent.items()}
-        return Metrics(scalars, per_agent, arrays)
+        return Metrics(scalars, per_agent, _bin_arrays(*bins, confusion), self._samples(outcome))
+
+    def _samples(self, outcome: Outcome) -> np.ndarray | None:
+        """θ to predict with later, of the first chain."""
+        if not self.config.saved_samples:
+            return None
+        if outcome.is_sampler:
+            return np.asarray(outcome.tracker.samples[0])
+        return np.asarray(outcome.theta[:1, : self.config.saved_agents])
+
+
+@eqx.filter_jit
+def _scores(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Array, "chain agent param"]):
+    """Scores per chain and agent, the reliability bins, and the confusion matrices."""
+    labels = observer.test.labels
+
+    def one_chain(tracker: ClassTracker, theta: Float[Array, "agent param"]):
+        last = predict(observer.model, theta, observer.test.inputs)
+        used = tracker.predictive.mean() if observer.is_sampler else jnp.exp(last)
+        scores = agent_scores(used, labels)
+        scores["entropy"] = metrics.predictive_entropy(used).mean(axis=-1)
+        if observer.is_sampler:
+            scores["mutual_information"] = tracker.predictive.mutual_information().mean(axis=-1)
+        else:
+            assert tracker.average is not None
+            scores["mutual_information"] = jnp.zeros(len(theta))  # one model knows nothing of others
+            average = predict(observer.model, tracker.average.mean(), observer.test.inputs)
+            scores |= agent_scores(jnp.exp(average), labels, "polyak_")
+            if observer.validation is not None:
+                held_out = predict(observer.model, theta, observer.validation.inputs)
+                temperature = jax.vmap(metrics.fit_temperature, (0, None))(held_out, observer.validation.labels)
+                tempered = jax.vmap(metrics.temper)(last, temperature)
+                scores |= agent_scores(jnp.exp(tempered), labels, "tempered_") | {"temperature": temperature}
+        bins = jax.vmap(metrics.reliability_bins, (0, None))(used, labels)
+        confusion = jax.vmap(metrics.confusion_matrix, (0, None))(used, labels)
+        return scores, (bins.count, bins.accuracy, bins.confidence), confusion
+
+    return eqx.filter_vmap(one_chain)(tracker, theta)
+
+
+@eqx.filter_jit
+def _ensemble(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Array, "chain agent param"]):
+    """All chains together: independent starts on the same data, a deep ensemble where the method optimises."""
+    if observer.is_sampler:
+        members = eqx.filter_vmap(lambda each: each.predictive.mean())(tracker)
+    else:
+        members = jnp.exp(jax.vmap(lambda each: predict(observer.model, each, observer.test.inputs))(theta))
+    return agent_scores(members.mean(axis=0), observer.test.labels, "ensemble_")
+
+
+def _early_stopped(history: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Each agent at its own step of least validation NLL, among the evaluated ones."""
+    if "validation_nll" not in history:
+        return {}
+    best = np.nanargmin(np.where(np.isfinite(history["validation_nll"]), history["validation_nll"], np.inf), axis=0)
+    agents = np.arange(history["validation_nll"].shape[1])
+    return {f"early_{name}": history[f"sample_{name}"][best, agents] for name in EARLY}
+
+
+def _bin_arrays(
+    count: np.ndarray, accuracy: np.ndarray, confidence: np.ndarray, confusion: np.ndarray
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Reliability bins pooled over chains (leading axis); an empty bin is NaN."""
+    total = count.sum(axis=0)
+
+    def pooled(values: np.ndarray) -> np.ndarray:
+        share = np.nansum(count * values, axis=0) / np.maximum(total, 1)
+        return np.where(total > 0, share, np.nan)
+
+    return {
+        "bin_count": (("agent", "bin"), total / len(count)),
+        "bin_accuracy": (("agent", "bin"), pooled(accuracy)),
+        "bin_confidence": (("agent", "bin"), pooled(confidence)),
+        "confusion": (("agent", "label", "predicted"), confusion.mean(axis=0)),
+    }

@@ -6,17 +6,19 @@ The text under each field is its help on the command line: symbol, meaning, unit
 import dataclasses
 from typing import Literal
 
-Method = Literal["sgld", "dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd"]
+Method = Literal["sgld", "dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd", "local_sgld", "local_sgd"]
 Policy = Literal["optimal", "truncated", "common"]
 
 RADIO_METHODS = ("cd_dsgld", "q_dsgd")
-SAMPLING_METHODS = ("sgld", "dsgld", "cd_dsgld", "dsghmc")  # the others optimise
+SAMPLING_METHODS = ("sgld", "dsgld", "cd_dsgld", "dsghmc", "local_sgld")  # the others optimise
+UNCONNECTED_METHODS = ("sgld", "local_sgld", "local_sgd")  # no graph: one place, or every agent alone
 
 
 @dataclasses.dataclass(frozen=True)
 class ProblemConfig:
-    kind: Literal["linear", "softmax", "mlp"] = "linear"
-    """What is learned: Bayesian linear regression (exact posterior known), softmax regression or a perceptron."""
+    kind: Literal["linear", "softmax", "mlp", "pointnet"] = "linear"
+    """What is learned: linear regression (exact posterior known), softmax regression or a perceptron on blobs, or the
+    PointNet on lidar objects (settings under lidar)."""
     features: int = 4
     """Number of input features d."""
     classes: int = 3
@@ -37,6 +39,46 @@ class ProblemConfig:
     """Prior p(θ), independent over parameters (linear: gaussian only)."""
     prior_scale: float = 1.0
     """s, scale of the prior: N(0, s²) or Laplace(0, s)."""
+    prior_scaling: Literal["unit", "fan-in"] = "unit"
+    """Whether s is that of every parameter, or divided by √fan-in of its layer (pointnet)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LidarConfig:
+    source: str = "simulated"
+    """Where the objects come from: simulated, or an object set (.npz; `airbayes data convert` makes one)."""
+    classes: tuple[str, ...] = ()
+    """Classes to learn, in this order; empty takes all that the source has."""
+    per_class: int = 40
+    """Training examples per class: of each agent, or of the network (see per_class_of)."""
+    per_class_of: Literal["agent", "network"] = "agent"
+    """Whether per_class counts for each agent or for the network in total."""
+    test_per_class: int = 400
+    """Test objects per class (simulated source)."""
+    validation_per_class: int = 40
+    """Validation objects per class (simulated source), for tuning, early stopping and temperature scaling."""
+    folds: int = 5
+    """Folds over physical objects (object set as source); seed s is tested on fold s mod folds."""
+    max_views: int = 10
+    """Most views of one physical object in validation and test (object set as source)."""
+    points: int = 64
+    """Points per cloud, drawn anew with replacement where an object has fewer."""
+    scale_m: float = 3.0
+    """Length in metres that becomes 1 in the network's input."""
+    partition: Literal["iid", "dirichlet", "by-class", "by-scene"] = "iid"
+    """How examples are shared out: alike, by a Dirichlet draw per class, few classes each, or whole scenes each."""
+    concentration: float = 0.5
+    """a of the Dirichlet partition; small is uneven."""
+    classes_per_agent: int = 2
+    """Classes an agent holds (partition = by-class)."""
+    augment_yaw: float = 0.0
+    """Turn every training cloud about z by up to ± so many degrees, anew at every step; 180 is any direction."""
+    augment_jitter_m: float = 0.0
+    """Standard deviation in metres added to every training coordinate, anew at every step."""
+    augment_dropout: float = 0.0
+    """Probability that a training point is left out, anew at every step."""
+    evaluate_on: Literal["test", "validation"] = "test"
+    """What the metrics are of; tune on validation, and look at the test set once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,9 +177,14 @@ class ExperimentConfig:
     """The first seed, so that a study can be split by seed."""
     evaluations: int = 30
     """Points in time at which metrics are stored, spread evenly."""
+    saved_samples: int = 0
+    """Samples of θ stored per cell for `airbayes predict`, spread over those kept; 0 stores none."""
+    saved_agents: int = 1
+    """Agents whose samples are stored, from the first on."""
     cells_per_batch: int = 0
     """Cells of one method that run together; 0 runs all at once. Fewer need less memory."""
     problem: ProblemConfig = ProblemConfig()
+    lidar: LidarConfig = LidarConfig()
     network: NetworkConfig = NetworkConfig()
     channel: ChannelConfig = ChannelConfig()
     sampling: SamplingConfig = SamplingConfig()

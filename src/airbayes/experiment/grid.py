@@ -15,7 +15,7 @@ from airbayes.experiment.build import Builder, stack
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
 from airbayes.experiment.loop import Batch, Carry, Loop, over_cells_and_chains
-from airbayes.experiment.problem import Metrics
+from airbayes.experiment.problem import Metrics, Outcome
 from airbayes.experiment.validate import check_config
 from airbayes.metrics import ess, rhat
 
@@ -41,11 +41,11 @@ class Reporter(Protocol):
     def finish(self, variant: str, results: list[CellResult]) -> None: ...
 
 
-def run_grid(config: ExperimentConfig, reporter: Reporter) -> list[CellResult]:
+def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | None = None) -> list[CellResult]:
     """Every cell of the experiment; the configuration is checked before anything is compiled."""
     check_config(config)
     check_compiler()
-    builder = Builder(config)
+    builder = builder or Builder(config)
     results: list[CellResult] = []
     for variant, cells in group_by_variant(enumerate_cells(config)).items():
         reporter.begin(variant, len(cells), config.sampling.steps)
@@ -94,7 +94,7 @@ def make_batch(builder: Builder, cells: list[Cell]) -> tuple[Batch, jax.Array]:
     batch = Batch(
         stack([builder.sampler(cell) for cell in cells]),
         stack([builder.data(cell) for cell in cells]),
-        stack([builder.problem.observer(cell.seed) for cell in cells]),
+        stack([builder.problem.observer(cell.seed, cell.method in SAMPLING_METHODS) for cell in cells]),
         jnp.stack([keys(cell) for cell in cells]),
     )
     starts = [builder.problem.start(cell.seed, builder.num_agents(cell), chains) for cell in cells]
@@ -115,8 +115,12 @@ def chunk_ends(steps: int, evaluated: tuple[int, ...]) -> list[int]:
 @eqx.filter_jit
 def _snapshot(batch: Batch, carry: Carry) -> dict:
     """name → [cell, agent], the mean over chains."""
-    look = over_cells_and_chains(lambda sampler, data, observer, key, theta: observer.snapshot(theta))
-    return jax.tree.map(lambda values: values.mean(axis=1), look(batch, carry.state.theta))
+
+    def look(sampler, data, observer, key, tracker, theta):
+        return observer.snapshot(tracker, theta)
+
+    seen = over_cells_and_chains(look)(batch, carry.tracker, carry.state.theta)
+    return jax.tree.map(lambda values: values.mean(axis=1), seen)
 
 
 def _finish(builder: Builder, cell: Cell, index: int, carry: Carry, history: dict[str, np.ndarray]) -> CellResult:
@@ -128,9 +132,11 @@ def _finish(builder: Builder, cell: Cell, index: int, carry: Carry, history: dic
     gauges = _gauge_metrics(mine)
     # Where every gain was 1 in every block, CD-DSGLD was DSGLD and has its law.
     law = builder.exact_law(cell) if gauges.get("unit_gain_min", 1.0) == 1.0 else None
-    metrics = builder.problem.finish(cell.seed, mine.tracker, np.asarray(mine.state.theta), law)
+    is_sampler = cell.method in SAMPLING_METHODS
+    theta = np.asarray(mine.state.theta)
+    metrics = builder.problem.finish(Outcome(cell.seed, is_sampler, mine.tracker, theta, over_time, law))
     scalars = metrics.scalars | gauges
-    if cell.method in SAMPLING_METHODS:  # R-hat of an optimiser's path would mean nothing
+    if is_sampler:  # R-hat of an optimiser's path would mean nothing
         scalars |= _diagnostics(np.asarray(mine.trace))
     scalars |= {name: float(values[-1].mean()) for name, values in over_time.items()}
     return CellResult(cell, "ok", None, dataclasses.replace(metrics, scalars=scalars), over_time)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.problem import DATA_STREAM, Metrics, Observer, Problem, state_metrics
+from airbayes.experiment.problem import DATA_STREAM, Metrics, Observer, Outcome, Problem, state_metrics
 from airbayes.metrics import RunningMoments, w2_gaussians
 from airbayes.models import (
     LinearRegression,
@@ -17,7 +17,7 @@ from airbayes.models import (
     quadratic_potentials,
     stack_agents,
 )
-from airbayes.samplers.exact import AffineLaw, agent_law, average_law
+from airbayes.samplers.exact import agent_law, average_law
 
 
 class MomentObserver(Observer):
@@ -34,7 +34,9 @@ class MomentObserver(Observer):
     def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
         return theta.mean(axis=0)
 
-    def snapshot(self, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
+    def snapshot(
+        self, tracker: RunningMoments, theta: Float[Array, "agent param"]
+    ) -> dict[str, Float[Array, " agent"]]:
         return state_metrics(theta)
 
 
@@ -69,18 +71,19 @@ class LinearProblem(Problem):
         """The true mean and covariance."""
         return gaussian_posterior(*self.quadratics(seed))
 
-    def observer(self, seed: int) -> MomentObserver:
+    def observer(self, seed: int, is_sampler: bool) -> MomentObserver:
         return MomentObserver(self.model.num_params)
 
     def typical_rms(self, seed: int) -> tuple[float, str]:
         mean, cov = self.posterior(seed)
         return float(np.sqrt(np.mean(mean**2 + np.diag(cov)))), "a draw from the exact posterior"
 
-    def finish(self, seed: int, tracker: RunningMoments, theta: np.ndarray, law: AffineLaw | None) -> Metrics:
+    def finish(self, outcome: Outcome) -> Metrics:
         """Distances of the sampled moments to the true posterior and, where known, to the sampler's own exact law."""
-        mean, cov = _pool_chains(tracker)
-        agents, params = theta.shape[1:]
-        true_mean, true_cov = self.posterior(seed)
+        mean, cov = _pool_chains(outcome.tracker)
+        agents, params = outcome.theta.shape[1:]
+        law = outcome.law
+        true_mean, true_cov = self.posterior(outcome.seed)
         w2 = w2_gaussians(mean, cov, true_mean, true_cov)
         mean_error = np.sqrt(np.sum((mean - true_mean) ** 2, axis=-1))
         cov_error = np.linalg.norm(cov - true_cov, axis=(-2, -1)) / np.linalg.norm(true_cov)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.models import GaussianPrior, LaplacePrior, LocalData, Model, Posterior
+from airbayes.models import Augmentation, GaussianPrior, LaplacePrior, LocalData, Model, Posterior
 from airbayes.samplers.exact import AffineLaw
 
 DATA_STREAM, START_STREAM = 1, 2  # data and θ⁰ depend on the seed alone, never on the cell
@@ -25,6 +25,19 @@ class Metrics:
     arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = dataclasses.field(
         default_factory=dict
     )  # name → (dims, values)
+    samples: np.ndarray | None = None  # θ [sample, agent, param], to predict with later
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What is left of a cell's chains when they have run."""
+
+    seed: int
+    is_sampler: bool  # False: an optimiser, whose last iterate is what counts
+    tracker: PyTree  # [chain, ...]
+    theta: np.ndarray  # the last θ, [chain, agent, param]
+    history: dict[str, np.ndarray]  # snapshots over iterations, name → [step, agent]
+    law: AffineLaw | None  # the sampler's exact law where it is known (linear problems, no power limit reached)
 
 
 class Observer(eqx.Module):
@@ -43,8 +56,8 @@ class Observer(eqx.Module):
         """A few scalars of a kept sample, for R-hat and ESS."""
 
     @abc.abstractmethod
-    def snapshot(self, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
-        """Metrics of the current state alone, stored over iterations."""
+    def snapshot(self, tracker: PyTree, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
+        """Metrics of the current state and of what was kept so far, stored over iterations."""
 
 
 class Problem(abc.ABC):
@@ -59,25 +72,33 @@ class Problem(abc.ABC):
         """Training data of all agents, [agent, example, ...]; drawn once per seed."""
 
     @abc.abstractmethod
-    def observer(self, seed: int) -> Observer:
-        """What looks at the samples of this seed."""
+    def observer(self, seed: int, is_sampler: bool) -> Observer:
+        """What looks at the samples, or iterates, of this seed."""
 
     @abc.abstractmethod
-    def finish(self, seed: int, tracker: PyTree, theta: np.ndarray, law: AffineLaw | None) -> Metrics:
-        """Metrics of a cell from the trackers ([chain, ...]) and last θ [chain, agent, param] of its chains.
-
-        `law` is the exact law of the sampler where it is known (linear problems, no power limit reached).
-        """
+    def finish(self, outcome: Outcome) -> Metrics:
+        """Metrics of a cell."""
 
     @abc.abstractmethod
     def typical_rms(self, seed: int) -> tuple[float, str]:
         """The rms(θ) for which to predict transition SNRs, and where the number comes from."""
 
+    def attributes(self) -> dict[str, str | int]:
+        """Facts about the problem that belong into the results file."""
+        return {}
+
+    def augmentation(self) -> Augmentation | None:
+        """How training inputs are transformed at every step; None leaves them as they are."""
+        return None
+
+    def prior_scale(self) -> Float[np.ndarray, "..."] | float:
+        """s, one number or one per parameter."""
+        return self.config.problem.prior_scale
+
     def potential(self, num_agents: int) -> Posterior:
         """f_k, with the prior shared by `num_agents`."""
-        settings = self.config.problem
-        prior = {"gaussian": GaussianPrior, "laplace": LaplacePrior}[settings.prior]
-        return Posterior(self.model.log_likelihood, prior(settings.prior_scale), num_agents)
+        prior = {"gaussian": GaussianPrior, "laplace": LaplacePrior}[self.config.problem.prior]
+        return Posterior(self.model.log_likelihood, prior(self.prior_scale()), num_agents)
 
     def start(self, seed: int, num_agents: int, chains: int) -> Float[Array, "chain agent param"]:
         """θ⁰ of every chain: one for all agents, or one each."""

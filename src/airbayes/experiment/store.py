@@ -1,16 +1,16 @@
-"""The results folder. Every file is written under another name, flushed, and moved into place: whole or not at all."""
+"""The results folder: what a run writes into it, and how it is read again."""
 
 import dataclasses
 import json
-import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from airbayes.errors import ConfigError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import to_dataset, to_summary
+from airbayes.experiment.files import write_atomically, write_text
 from airbayes.experiment.grid import CellResult
+from airbayes.experiment.sample_files import write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 
 CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", "graphs"
@@ -65,12 +65,15 @@ def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
     ]
 
 
-def write_results(folder: Path, config: ExperimentConfig, results: list[CellResult]) -> None:
+def write_results(
+    folder: Path, config: ExperimentConfig, results: list[CellResult], attributes: dict[str, str | int] | None = None
+) -> None:
     """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete.
 
     Nothing in the folder is touched before a run has ended, so an interrupted run leaves older results as they were.
     """
-    dataset = to_dataset(config, results)
+    attributes = attributes or {}
+    dataset = to_dataset(config, results).assign_attrs(attributes)
     encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
     (folder / SUMMARY).unlink(missing_ok=True)
     for path in csv_graphs(config):
@@ -79,32 +82,13 @@ def write_results(folder: Path, config: ExperimentConfig, results: list[CellResu
         write_atomically(folder / GRAPHS / path.name, lambda copy, edges=edges: copy.write_bytes(edges))
     write_text(folder / CONFIG, dump_config(portable(config)))
     write_atomically(folder / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
+    samples = {
+        result.cell: result.metrics.samples
+        for result in results
+        if result.metrics is not None and result.metrics.samples is not None
+    }
+    write_samples(folder, samples, attributes)
     write_text(folder / SUMMARY, json.dumps(to_summary(config, results), indent=1, allow_nan=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """`write` fills a temporary file beside `path`, which is then flushed to disk and renamed."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        write(temporary)
-        with open(temporary, "rb+") as handle:
-            os.fsync(handle.fileno())
-        os.replace(temporary, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise ResultsError(
-            f"Could not write {path}: {error.strerror or error}. Free some space or choose --out."
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_summary(folder: Path) -> dict:

@@ -21,6 +21,7 @@ def find_problems(config: ExperimentConfig) -> list[str]:
         *_lists(config),
         *_numbers(config),
         *_sampling(config),
+        *_lidar(config),
         *_radio(config),
         *_graphs(config),
     ]
@@ -48,8 +49,9 @@ def _lists(config: ExperimentConfig) -> list[str]:
 
 def _numbers(config: ExperimentConfig) -> list[str]:
     """Ranges of single numbers: (name, value, lowest, highest)."""
-    p, n, c, s, m, d = (
+    p, lidar, n, c, s, m, d = (
         config.problem,
+        config.lidar,
         config.network,
         config.channel,
         config.sampling,
@@ -72,6 +74,20 @@ def _numbers(config: ExperimentConfig) -> list[str]:
         ("problem.width", p.width, 1, 100_000),
         ("problem.depth", p.depth, 1, 100),
         ("problem.prior_scale", p.prior_scale, above_zero, 1e6),
+        ("saved_samples", config.saved_samples, 0, 100_000),
+        ("saved_agents", config.saved_agents, 1, 1_000_000),
+        ("lidar.per_class", lidar.per_class, 1, 1_000_000),
+        ("lidar.test_per_class", lidar.test_per_class, 1, 1_000_000),
+        ("lidar.validation_per_class", lidar.validation_per_class, 1, 1_000_000),
+        ("lidar.folds", lidar.folds, 2, 1000),
+        ("lidar.max_views", lidar.max_views, 1, 1_000_000),
+        ("lidar.points", lidar.points, 1, 100_000),
+        ("lidar.scale_m", lidar.scale_m, above_zero, 1e6),
+        ("lidar.concentration", lidar.concentration, above_zero, 1e6),
+        ("lidar.classes_per_agent", lidar.classes_per_agent, 1, 10_000),
+        ("lidar.augment_yaw", lidar.augment_yaw, 0, 180),
+        ("lidar.augment_jitter_m", lidar.augment_jitter_m, 0, 1e3),
+        ("lidar.augment_dropout", lidar.augment_dropout, 0, below_one),
         ("network.agents", n.agents, 1, 1_000_000),
         ("network.graph_seed", n.graph_seed, 0, 2**31 - 1),
         ("network.link_outage", n.link_outage, 0, below_one),
@@ -87,7 +103,7 @@ def _numbers(config: ExperimentConfig) -> list[str]:
         ("sampling.decay_power", s.decay_power, 0, 10),
         ("sampling.cycle", s.cycle, 1, 2**30),
         ("sampling.clip_norm", s.clip_norm, above_zero, 1e12),
-        ("sampling.batch_size", s.batch_size, 0, p.examples),
+        ("sampling.batch_size", s.batch_size, 0, 2**30),
         ("momentum.eta", m.eta, above_zero, 1e3),
         ("momentum.friction", m.friction, above_zero, 1e6),
         ("digital.value_bits", d.value_bits, 2, 16),
@@ -114,11 +130,44 @@ def _sampling(config: ExperimentConfig) -> list[str]:
             f"sampling.thin = {s.thin} keeps nothing of the {s.steps - s.burn_in} steps after burn-in; "
             f"use at most {s.steps - s.burn_in}."
         )
+    if config.problem.kind != "pointnet" and s.batch_size > config.problem.examples:
+        problems.append(
+            f"sampling.batch_size = {s.batch_size} must be at least 0 and at most "
+            f"{config.problem.examples}, problem.examples."
+        )
     if config.problem.kind == "linear" and config.problem.prior != "gaussian":
         problems.append(
             f"problem.prior = {config.problem.prior!r} has no exact posterior with problem.kind = 'linear'; "
             "use 'gaussian'."
         )
+    return problems
+
+
+def _lidar(config: ExperimentConfig) -> list[str]:
+    """Reads the object set, where one is named; nothing is simulated yet."""
+    if config.problem.kind != "pointnet":
+        if config.problem.prior_scaling == "fan-in":
+            return ["problem.prior_scaling = 'fan-in' needs problem.kind = 'pointnet'; use 'unit'."]
+        return []
+    from airbayes.experiment.lidar_data import SIMULATED, class_names, per_agent
+
+    settings, problems = config.lidar, []
+    try:
+        names = class_names(settings)
+        if len(names) < 2:
+            problems.append(f"lidar.classes leaves {len(names)} class; name at least two.")
+        if len(set(names)) != len(names):
+            problems.append("lidar.classes lists a class more than once; remove the repetition.")
+        share = per_agent(settings, config.network.agents)
+        if config.sampling.batch_size > share * len(names) and settings.partition == "iid":
+            problems.append(
+                f"sampling.batch_size = {config.sampling.batch_size} is more than the {share * len(names)} "
+                "examples of an agent; use fewer, or 0 for all."
+            )
+    except AirbayesError as error:
+        problems.append(f"lidar: {error}")
+    if settings.partition == "by-scene" and settings.source == SIMULATED:
+        problems.append("lidar.partition = 'by-scene' needs scenes, which simulated objects do not have; use 'iid'.")
     return problems
 
 

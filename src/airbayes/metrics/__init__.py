@@ -9,6 +9,7 @@ from airbayes.metrics.diagnostics import ess, rhat
 from airbayes.metrics.gaussian import consensus_distance, rms, w2_gaussians
 from airbayes.metrics.predictive import RunningMean, RunningMoments, RunningPredictive
 from airbayes.metrics.scores import accuracy, balanced_accuracy, brier, confusion_matrix, nll, nll_from_log
+from airbayes.metrics.temperature import fit_temperature, temper
 from airbayes.metrics.uncertainty import mutual_information, mutual_information_from_means, predictive_entropy
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "consensus_distance",
     "ece",
     "ess",
+    "fit_temperature",
     "mce",
     "mutual_information",
     "mutual_information_from_means",
@@ -32,5 +34,6 @@ __all__ = [
     "reliability_bins",
     "rhat",
     "rms",
+    "temper",
     "w2_gaussians",
 ]

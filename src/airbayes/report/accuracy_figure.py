@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.style import MARKERS, colour, label, width
 
 ROWS = (("accuracy", "test accuracy"), ("ece", "ECE"), ("nll", "NLL"))
@@ -19,7 +20,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
         for row, (metric, title) in enumerate(ROWS):
             axes = grid[row, column]
             for variant in map(str, dataset.method.values):
-                place = "none" if variant == "sgld" else topology
+                place = "none" if variant in UNCONNECTED_METHODS else topology
                 cells = dataset.sel({"method": variant, "topology": place})
                 if not (cells.status > 0).any():
                     continue

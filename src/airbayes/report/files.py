@@ -7,9 +7,9 @@ import xarray as xr
 from rich.console import Console
 
 from airbayes.experiment.build import Builder
-from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.experiment.store import write_atomically, write_text
+from airbayes.experiment.files import write_atomically, write_text
 from airbayes.power import transition_snr_db
 from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.gaussian_figure import gaussian_figure
@@ -25,7 +25,7 @@ LINEAR_TABLES = (
     ("cov_error_network", "Relative error of the covariance ‖Σ − Σ*‖/‖Σ*‖, network average"),
 )
 CLASS_TABLES = (
-    ("accuracy", "Test accuracy of the predictive mean"),
+    ("accuracy", "Test accuracy (samplers: predictive mean; optimisers: last iterate)"),
     ("ece", "ECE, 15 equal-width bins"),
     ("nll", "Negative log-likelihood (nats)"),
 )
@@ -67,7 +67,7 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
     linear = config.problem.kind == "linear"
     stem, draw = ("gaussian", gaussian_figure) if linear else ("fig2", accuracy_figure)
     # Nothing to draw without a network, or where every cell diverged.
-    if set(config.methods) != {"sgld"} and bool((dataset.status == STATUS_CODES["ok"]).any()):
+    if not set(config.methods) <= set(UNCONNECTED_METHODS) and bool((dataset.status == STATUS_CODES["ok"]).any()):
         figure = draw(dataset, predicted_transitions(config))
         for suffix in ("png", "svg"):
             write_atomically(folder / f"{stem}.{suffix}", lambda path: figure.savefig(path, dpi=150))

@@ -1,4 +1,4 @@
-"""The algorithms: SGLD, DSGLD, CD-DSGLD, DSGHMC, DSGD and Q-DSGD, one file each, and their exact Gaussian laws."""
+"""The algorithms: SGLD, DSGLD, CD-DSGLD, DSGHMC, DSGD, Q-DSGD and plain SGD, one file each, and exact Gaussian laws."""
 
 from airbayes.samplers.base import Info, Sampler, State
 from airbayes.samplers.cd_dsgld import CDDSGLD
@@ -8,6 +8,7 @@ from airbayes.samplers.dsghmc import DSGHMC
 from airbayes.samplers.dsgld import DSGLD
 from airbayes.samplers.outage import BothOutages, LinkOutage, NodeOutage, Outage
 from airbayes.samplers.q_dsgd import QDSGD
+from airbayes.samplers.sgd import SGD
 from airbayes.samplers.sgld import SGLD
 from airbayes.samplers.step_size import Constant, CosineCycles, PolynomialDecay, StepSize
 
@@ -17,6 +18,7 @@ __all__ = [
     "DSGHMC",
     "DSGLD",
     "QDSGD",
+    "SGD",
     "SGLD",
     "BothOutages",
     "Clipped",

@@ -1,0 +1,55 @@
+"""`airbayes merge`: one results folder from runs that were split by seed."""
+
+import dataclasses
+from pathlib import Path
+
+from airbayes.cli.progress import make_console, plural
+from airbayes.errors import AirbayesError
+
+USAGE = "usage: airbayes merge DIR DIR [DIR ...] --out DIR"
+
+
+@dataclasses.dataclass(frozen=True)
+class MergeOptions:
+    out: Path | None = None
+    """Folder for the merged results."""
+    force: bool = False
+    """Replace results that are already in that folder."""
+    quiet: bool = False
+    """Print errors only."""
+    debug: bool = False
+    """Show Python tracebacks."""
+
+
+def merge_command(args: list[str]) -> int:
+    import tyro
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        folders: tyro.conf.Positional[tuple[Path, ...]]
+        """Results folders of one experiment that differ in seeds and first_seed only."""
+        options: tyro.conf.OmitArgPrefixes[MergeOptions] = MergeOptions()
+
+    parsed = tyro.cli(
+        Arguments,
+        prog="airbayes merge",
+        description="Put runs of one experiment together that were split by seed (--seeds, --first-seed).",
+        args=args,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    out = parsed.options.out
+    if out is None or str(out) in ("", "."):
+        raise AirbayesError(f"Name a folder for the merged results with --out.\n  {USAGE}")
+    from airbayes.experiment.merge import merge_folders
+
+    seeds = merge_folders(list(parsed.folders), out, force=parsed.options.force)
+    console = make_console(parsed.options.quiet)
+    console.print(f"{out}: {plural(len(seeds), 'seed')} from {len(parsed.folders)} folders.", markup=False)
+    missing = sorted(set(range(seeds[0], seeds[-1] + 1)) - set(seeds))
+    if missing:
+        listed = ", ".join(map(str, missing))
+        console.print(
+            f"Seeds {listed} are missing in between; config.toml names the seeds before the gap, results.nc has all.",
+            markup=False,
+        )
+    return 0

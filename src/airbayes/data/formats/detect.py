@@ -1,0 +1,54 @@
+"""Which format a path is in, by the names in it."""
+
+from pathlib import Path
+from types import ModuleType
+
+from airbayes.data.formats import (
+    argoverse2,
+    class_folder,
+    kitti_object,
+    kitti_tracking,
+    nuscenes,
+    object_set,
+    semantic_kitti,
+    sydney,
+)
+from airbayes.data.formats.common import at, folders
+from airbayes.errors import DataError
+
+# In this order: the most particular first; a folder per class could be almost anything.
+FORMATS: dict[str, ModuleType] = {
+    "object_set": object_set,
+    "nuscenes": nuscenes,
+    "semantic_kitti": semantic_kitti,
+    "kitti_tracking": kitti_tracking,
+    "kitti_object": kitti_object,
+    "argoverse2": argoverse2,
+    "sydney": sydney,
+    "class_folder": class_folder,
+}
+PANDASET = (
+    "PandaSet stores gzipped Python pickles, and unpickling a file can run any code in it, so there is no loader. "
+    "Convert it with PandaSet's own kit, in an environment you trust, to a folder per class or an object set."
+)
+
+
+def detect_format(path: Path) -> str:
+    """The name of the format."""
+    if not path.exists():
+        raise DataError(f"{at(path)}: no such file or folder.")
+    if path.is_dir():
+        if _is_pandaset(path):
+            raise DataError(f"{at(path)}: {PANDASET}")
+        for name, module in FORMATS.items():
+            if module.looks_like(path):
+                return name
+    elif object_set.looks_like(path):
+        return "object_set"
+    listed = ", ".join(FORMATS)
+    raise DataError(f"{at(path)}: in no known layout. If it is one of {listed}, say so with --format.")
+
+
+def _is_pandaset(path: Path) -> bool:
+    inside = [path, *folders(path)[:20]]
+    return any((each / "annotations" / "cuboids").is_dir() and (each / "lidar").is_dir() for each in inside)

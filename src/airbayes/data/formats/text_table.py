@@ -1,0 +1,69 @@
+"""Numbers in columns, as text: xyz, csv, txt, and the ascii kinds of PCD and PLY."""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+
+from airbayes.data.formats.common import MAX_CLOUD_POINTS, at, printable
+from airbayes.errors import DataError
+
+COMMENTS = ("#", "//")
+LIGHT_NAMES = ("intensity", "reflectance", "reflectivity", "i")
+
+
+def parse_text(raw: bytes, path: Path) -> np.ndarray:
+    """x, y, z (and intensity): the columns of these names if there is a heading, else the first three (or four)."""
+    stream = io.StringIO(raw.decode("latin-1"))
+    start, first, number = 0, "", 0
+    while not first or first.startswith(COMMENTS):
+        start, line = stream.tell(), stream.readline()
+        if not line:
+            raise DataError(f"{at(path)}: no points.")
+        first, number = line.strip(), number + 1
+    delimiter = "," if "," in first else ";" if ";" in first else None
+    names = [name.strip().strip('"').lower() for name in first.split(delimiter)]
+    if _is_number(names[0]):
+        stream.seek(start)
+        number -= 1
+        columns = list(range(min(len(names), 4)))
+        if len(columns) < 3:
+            raise DataError(f"{at(path, line=number + 1)}: {len(names)} columns; need x, y and z.")
+    else:
+        columns = _named_columns(names, path, number)
+    return read_columns(stream.read(), columns, path, delimiter=delimiter, lines_before=number)
+
+
+def read_columns(
+    text: str, columns: list[int], path: Path, *, delimiter: str | None = None, lines_before: int = 0, rows: int = -1
+) -> np.ndarray:
+    """The chosen columns as f64 [row, column]; at most `rows` lines, or MAX_CLOUD_POINTS and one more."""
+    if not text.strip():
+        return np.zeros((0, len(columns)))
+    limit = MAX_CLOUD_POINTS + 1 if rows < 0 else rows
+    limit = min(limit, text.count("\n") + 1)  # numpy makes room for all rows that it may read
+    try:
+        return np.loadtxt(
+            io.StringIO(text), delimiter=delimiter, usecols=columns, ndmin=2, max_rows=limit, comments=COMMENTS
+        )
+    except Exception as error:  # numpy's reader names the row, in several types of error
+        found = re.search(r"row (\d+)", str(error))
+        line = lines_before + 1 + int(found[1]) if found else None
+        raise DataError(f"{at(path, line=line)}: not a table of numbers ({printable(str(error), 120)}).") from None
+
+
+def _named_columns(names: list[str], path: Path, line: int) -> list[int]:
+    if any(name not in names for name in "xyz"):
+        shown = printable(", ".join(names[:20]))
+        raise DataError(f"{at(path, line=line)}: neither numbers nor a heading with x, y and z: {shown!r}.")
+    light = [names.index(name) for name in LIGHT_NAMES if name in names]
+    return [names.index(name) for name in "xyz"] + light[:1]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,32 @@
+"""Files that are whole or not there: written under another name, flushed, and moved into place."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from airbayes.errors import ResultsError
+
+
+def write_text(path: Path, text: str) -> None:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """`write` fills a temporary file beside `path`, which is then flushed to disk and renamed."""
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        write(temporary)
+        with open(temporary, "rb+") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise ResultsError(
+            f"Could not write {path}: {error.strerror or error}. Free some space or choose --out."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)

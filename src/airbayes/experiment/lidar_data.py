@@ -1,0 +1,119 @@
+"""The lidar objects of one seed: who trains on what, what is held out, and the clouds drawn from them.
+
+Simulated objects are drawn anew for every seed. An object set is split by physical object: seed s is tested on fold
+s mod folds, so as many seeds as folds test every object once. Part of the other folds' objects is the validation set.
+"""
+
+import dataclasses
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from airbayes.data import ObjectSet, load_objects
+from airbayes.data.clouds import draw_clouds
+from airbayes.data.partition import partition, spread_in_total
+from airbayes.data.simulator import CLASSES, SimulatorConfig, cached_objects, content_hash
+from airbayes.data.splits import cap_views, instance_disjoint_split, instance_folds
+from airbayes.errors import DataError
+from airbayes.experiment.config import ExperimentConfig, LidarConfig
+from airbayes.experiment.problem import DATA_STREAM
+
+SIMULATED = "simulated"
+VALIDATION_SHARE = 0.15  # of the training objects of an object set
+
+
+@dataclasses.dataclass(frozen=True)
+class Clouds:
+    inputs: np.ndarray  # f32 [example, point, 3]
+    labels: np.ndarray  # i32 [example]
+    rows: np.ndarray  # which object of the set each example shows
+
+
+@dataclasses.dataclass(frozen=True)
+class LidarSplit:
+    objects: ObjectSet
+    train: list[Clouds]  # one per agent
+    validation: Clouds
+    test: Clouds
+
+
+def class_names(settings: LidarConfig) -> tuple[str, ...]:
+    """The classes to learn, in label order."""
+    known = CLASSES if settings.source == SIMULATED else read_source(settings.source).class_names
+    unknown = [name for name in settings.classes if name not in known]
+    if unknown:
+        raise DataError(f"lidar.classes holds {unknown[0]!r}; {settings.source} has {', '.join(known)}.")
+    return settings.classes or known
+
+
+def draw_split(config: ExperimentConfig, seed: int) -> LidarSplit:
+    """All data of one seed; it depends on the seed and the lidar settings alone."""
+    settings, agents = config.lidar, config.network.agents
+    objects, train, validation, test = (
+        _simulated(settings, agents, seed) if settings.source == SIMULATED else _from_set(settings, seed)
+    )
+    rng = np.random.default_rng([seed, DATA_STREAM])
+
+    def clouds(rows: np.ndarray) -> Clouds:
+        inputs = draw_clouds(objects, rows, settings.points, settings.scale_m, rng)
+        return Clouds(inputs, objects.label[rows].astype(np.int32), rows)
+
+    shares = partition(
+        objects.label[train],
+        objects.scene[train],
+        agents,
+        per_agent(settings, agents),
+        settings.partition,
+        rng,
+        concentration=settings.concentration,
+        classes_per_agent=settings.classes_per_agent,
+    )
+    return LidarSplit(objects, [clouds(train[rows]) for rows in shares], clouds(validation), clouds(test))
+
+
+def per_agent(settings: LidarConfig, agents: int) -> int:
+    """Examples per class of each agent."""
+    return settings.per_class if settings.per_class_of == "agent" else spread_in_total(settings.per_class, agents)
+
+
+@lru_cache(maxsize=4)
+def read_source(path: str) -> ObjectSet:
+    return load_objects(Path(path))
+
+
+def simulator_hash(settings: LidarConfig, agents: int, seed: int) -> str:
+    """Names the simulated objects of a seed exactly; stored with the results."""
+    return content_hash(SimulatorConfig(), _wanted(settings, agents), seed)
+
+
+def _wanted(settings: LidarConfig, agents: int) -> dict[str, int]:
+    """Objects per class and split."""
+    return {
+        "train": agents * per_agent(settings, agents),
+        "validation": settings.validation_per_class,
+        "test": settings.test_per_class,
+    }
+
+
+def _simulated(settings: LidarConfig, agents: int, seed: int) -> tuple[ObjectSet, np.ndarray, np.ndarray, np.ndarray]:
+    objects = cached_objects(SimulatorConfig(), _wanted(settings, agents), seed)
+    objects = objects.with_classes(class_names(settings))
+    train, validation, test = (np.flatnonzero(objects.scene == name) for name in ("train", "validation", "test"))
+    return objects, train, validation, test
+
+
+def _from_set(settings: LidarConfig, seed: int) -> tuple[ObjectSet, np.ndarray, np.ndarray, np.ndarray]:
+    objects = read_source(settings.source).with_classes(class_names(settings))
+    draw, fold = divmod(seed, settings.folds)
+    held_out = instance_folds(objects, settings.folds, draw) == fold
+    few_views = np.zeros(len(objects), bool)
+    few_views[cap_views(objects, settings.max_views, draw)] = True
+    rest = np.flatnonzero(~held_out)
+    inner_train, inner_held_out = instance_disjoint_split(objects.select(rest), VALIDATION_SHARE, seed)
+    validation = rest[inner_held_out]
+    train = rest[inner_train]
+    for index, name in enumerate(objects.class_names):
+        if not (objects.label[train] == index).any():
+            raise DataError(f"{settings.source} has no object of class {name!r} left to train on in seed {seed}.")
+    return objects, train, validation[few_views[validation]], np.flatnonzero(held_out & few_views)

@@ -1,0 +1,86 @@
+"""PointNet on lidar objects: the study of the paper."""
+
+import math
+from functools import lru_cache
+
+import jax.numpy as jnp
+import numpy as np
+
+from airbayes.experiment.class_problem import ClassData, ClassProblem
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.lidar_data import (
+    SIMULATED,
+    Clouds,
+    LidarSplit,
+    class_names,
+    draw_split,
+    simulator_hash,
+)
+from airbayes.experiment.predictive_observer import LabelledSet
+from airbayes.models import Augmentation, pointnet, stack_agents
+
+
+class LidarProblem(ClassProblem):
+    def __init__(self, config: ExperimentConfig):
+        self.config = config
+        self.num_agents = config.network.agents
+        self.class_names = class_names(config.lidar)
+        self.model = self.classifier = self.pointnet = pointnet(len(self.class_names))
+        self.split = lru_cache(maxsize=None)(self._split)
+        self.draw = lru_cache(maxsize=None)(self._draw)
+
+    def class_data(self, seed: int) -> ClassData:
+        return self.draw(seed)
+
+    def _split(self, seed: int) -> LidarSplit:
+        return draw_split(self.config, seed)
+
+    def _draw(self, seed: int) -> ClassData:
+        split = self.split(seed)
+        train = stack_agents([part.inputs for part in split.train], [part.labels for part in split.train])
+        seen = split.test if self.config.lidar.evaluate_on == "test" else split.validation
+        return ClassData(train, _labelled(seen), _labelled(split.validation))
+
+    def augmentation(self) -> Augmentation | None:
+        lidar = self.config.lidar
+        if not (lidar.augment_yaw or lidar.augment_jitter_m or lidar.augment_dropout):
+            return None
+        return Augmentation(
+            math.radians(lidar.augment_yaw), lidar.augment_jitter_m / lidar.scale_m, lidar.augment_dropout
+        )
+
+    def prior_scale(self) -> np.ndarray | float:
+        settings = self.config.problem
+        scale = self.pointnet.fan_in_scale() if settings.prior_scaling == "fan-in" else 1.0
+        return settings.prior_scale * scale
+
+    def typical_rms(self, seed: int) -> tuple[float, str]:
+        """From θ⁰ the noise fills the prior: the network average relaxes in N/η steps."""
+        sampling = self.config.sampling
+        left = math.exp(-2 * sampling.eta * sampling.steps / self.num_agents)
+        start = float(np.mean(np.asarray(self.start(seed, 1, 1)) ** 2))
+        prior = float(np.mean(np.square(self.prior_scale())))
+        return math.sqrt(start * left + prior * (1 - left)), f"θ after {sampling.steps:,} steps of prior and noise"
+
+    def attributes(self) -> dict[str, str | int]:
+        config, found = self.config, super().attributes()
+        if config.lidar.source == SIMULATED:
+            seeds = range(config.first_seed, config.first_seed + config.seeds)
+            hashes = {simulator_hash(config.lidar, self.num_agents, seed) for seed in seeds}
+            return found | {"simulator_hash": "\n".join(sorted(hashes))}
+        return found | {"repeated_examples": self._repetition(config.first_seed)}
+
+    def _repetition(self, seed: int) -> str:
+        """How often examples repeat where a class has few objects; to be said wherever results are shown."""
+        split = self.split(seed)
+        rows = np.concatenate([part.rows for part in split.train])
+        lines = []
+        for index, name in enumerate(self.class_names):
+            mine = rows[split.objects.label[rows] == index]
+            instances = len(np.unique(split.objects.groups[mine]))
+            lines.append(f"{name}: {len(mine)} examples from {len(np.unique(mine))} objects, {instances} instances")
+        return "\n".join(lines)
+
+
+def _labelled(clouds: Clouds) -> LabelledSet:
+    return LabelledSet(jnp.asarray(clouds.inputs), jnp.asarray(clouds.labels))

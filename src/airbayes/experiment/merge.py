@@ -1,0 +1,195 @@
+"""Puts the parts of one experiment together that were run seed by seed, on one machine or several.
+
+Parts must agree in everything but their seeds. Seeds that two parts share must agree bit by bit: they are the same
+experiment run twice, so a difference means other code, other data or another kind of machine.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from airbayes.errors import ResultsError
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.files import write_atomically, write_text
+from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples, write_samples
+from airbayes.experiment.store import (
+    CONFIG,
+    GRAPHS,
+    RESULTS,
+    SUMMARY,
+    csv_graphs,
+    portable,
+    prepare_folder,
+    read_dataset,
+    read_summary,
+)
+from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Attributes of results that follow from the seeds; all others must agree.
+PER_SEED_ATTRIBUTES = ("config_toml", "simulator_hash", "repeated_examples")
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One results folder, read whole."""
+
+    folder: Path
+    config: ExperimentConfig  # edge lists by their names in the folder
+    graphs: dict[str, bytes]
+    dataset: "xr.Dataset"
+    summary: dict[str, Any]
+
+
+def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> list[int]:
+    """Write the union of the parts' seeds to `out`, as one run would have; returns the seeds."""
+    if len(folders) < 2:
+        raise ResultsError(f"Merging needs two or more results folders; {len(folders)} given.")
+    if out.resolve() in [folder.resolve() for folder in folders]:
+        raise ResultsError(f"{out} is one of the parts. Choose another folder with --out.")
+    parts = sorted((read_part(folder) for folder in folders), key=lambda part: part.config.first_seed)
+    for part in parts[1:]:
+        check_same_experiment(parts[0], part)
+    dataset = merge_datasets([part.dataset for part in parts])
+    seeds = [int(seed) for seed in dataset["seed"].values]
+    config = config_for(parts[0].config, seeds)
+    dataset.attrs = merge_attributes([part.dataset.attrs for part in parts]) | {"config_toml": dump_config(config)}
+    samples, sample_attributes = merge_samples(parts)
+    summary = merge_summaries([part.summary for part in parts])
+    if prepare_folder(out, config, force=force):
+        raise ResultsError(f"{out} already holds this experiment, complete. Use --force to replace it.")
+    (out / SUMMARY).unlink(missing_ok=True)  # written last: a folder with it is complete
+    for name, edges in parts[0].graphs.items():
+        (out / GRAPHS).mkdir(exist_ok=True)
+        write_atomically(out / GRAPHS / name, lambda path, edges=edges: path.write_bytes(edges))
+    write_text(out / CONFIG, dump_config(config))
+    encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
+    write_atomically(out / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
+    write_samples(out, samples, sample_attributes)
+    write_text(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    return seeds
+
+
+def read_part(folder: Path) -> Part:
+    summary = read_summary(folder)  # first: without it the run did not end
+    config = load_config(folder / CONFIG)
+    dataset = read_dataset(folder)
+    names = [_portable_name(str(name)) for name in dataset["topology"].values]
+    dataset = dataset.assign_coords(topology=names)
+    cells = [cell | {"topology": cell["topology"] and _portable_name(cell["topology"])} for cell in summary["cells"]]
+    graphs = {path.name: path.read_bytes() for path in csv_graphs(config)}
+    return Part(folder, portable(config), graphs, dataset, summary | {"cells": cells})
+
+
+def _portable_name(topology: str) -> str:
+    return f"{GRAPHS}/{Path(topology).name}" if topology.endswith(".csv") else topology
+
+
+def check_same_experiment(first: Part, other: Part) -> None:
+    """Refuse parts that differ in more than their seeds, naming everything that differs."""
+
+    def without_seeds(config: ExperimentConfig) -> ExperimentConfig:
+        return dataclasses.replace(config, seeds=1, first_seed=0)
+
+    changed = changed_fields(without_seeds(first.config), without_seeds(other.config))
+    changed += [
+        f"network.topologies: the edges in {name} differ"
+        for name in sorted(first.graphs.keys() & other.graphs.keys())
+        if first.graphs[name] != other.graphs[name]
+    ]
+    a, b = first.dataset.attrs, other.dataset.attrs
+    changed += [
+        f"{name}: {a.get(name)!r} → {b.get(name)!r}"
+        for name in sorted((a.keys() | b.keys()) - set(PER_SEED_ATTRIBUTES))
+        if not np.array_equal(np.asarray(a.get(name)), np.asarray(b.get(name)))
+    ]
+    if changed:
+        listed = "\n  ".join(changed)
+        raise ResultsError(
+            f"{first.folder} and {other.folder} are different experiments; only seeds and first_seed may differ. "
+            f"Differences:\n  {listed}"
+        )
+
+
+def merge_attributes(attributes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Those of the first seeds, and the hashes of all simulated objects."""
+    hashes = {line for each in attributes for line in str(each.get("simulator_hash", "")).splitlines()}
+    return attributes[0] | ({"simulator_hash": "\n".join(sorted(hashes))} if hashes else {})
+
+
+def merge_datasets(datasets: "list[xr.Dataset]") -> "xr.Dataset":
+    """All seeds, sorted. A variable that a part lacks, because all of its cells diverged, is NaN there."""
+    import xarray as xr
+
+    try:
+        merged = xr.concat(
+            datasets,
+            "seed",
+            data_vars="minimal",
+            coords="minimal",
+            compat="equals",
+            join="exact",
+            combine_attrs="override",
+        )
+    except ValueError as error:
+        raise ResultsError(f"The results do not fit together: {error}. Is one of the folders damaged?") from error
+    seeds = merged["seed"].values
+    firsts = [int(np.flatnonzero(seeds == seed)[0]) for seed in np.unique(seeds)]
+    for index, seed in enumerate(seeds):
+        original = int(np.flatnonzero(seeds == seed)[0])
+        differing = [
+            str(name)
+            for name, variable in merged.data_vars.items()
+            if "seed" in variable.dims and _bytes(variable, index) != _bytes(variable, original)
+        ]
+        if differing:
+            raise ResultsError(
+                f"Seed {seed} is in more than one part, with different results ({', '.join(differing)}). "
+                "Merge only one of them, or run both with the same version on the same kind of machine."
+            )
+    return merged.isel(seed=firsts)
+
+
+def _bytes(variable: "xr.DataArray", index: int) -> bytes:
+    return np.ascontiguousarray(variable.isel(seed=index).values).tobytes()
+
+
+def merge_summaries(summaries: list[dict[str, Any]]) -> dict[str, Any]:
+    """The cells in the order in which one run would have written them: seeds innermost, each once."""
+    found: dict[tuple, dict[int, dict]] = {}
+    for summary in summaries:
+        for cell in summary["cells"]:
+            key = tuple(cell[name] for name in ("method", "policy", "topology", "snr_db"))
+            found.setdefault(key, {}).setdefault(cell["seed"], cell)
+    cells = [by_seed[seed] for by_seed in found.values() for seed in sorted(by_seed)]
+    return summaries[0] | {"cells": cells}
+
+
+def merge_samples(parts: list[Part]) -> tuple[dict[Cell, np.ndarray], dict[str, str | int]]:
+    """Stored samples of θ, if any, with what a model needs; as a run does, they are held in memory."""
+    stored: dict[Cell, tuple[Part, StoredCell]] = {}
+    attributes = []
+    for part in parts:
+        if not (part.folder / FOLDER).exists():
+            continue
+        found, rows = read_manifest(part.folder)
+        attributes.append(found)
+        for row in rows:
+            cell = dataclasses.replace(row.cell, topology=row.topology and _portable_name(row.topology))
+            _, known = stored.setdefault(cell, (part, row))
+            if known.sha256 != row.sha256:
+                raise ResultsError(f"The samples of {cell} are in more than one part and differ. Merge only one.")
+    samples = {cell: read_samples(part.folder, row) for cell, (part, row) in stored.items()}
+    return samples, merge_attributes(attributes) if attributes else {}
+
+
+def config_for(config: ExperimentConfig, seeds: list[int]) -> ExperimentConfig:
+    """The configuration that runs these seeds. With a gap none does: then it names those before the first gap."""
+    count = next((i for i, seed in enumerate(seeds) if seed != seeds[0] + i), len(seeds))
+    return dataclasses.replace(config, first_seed=seeds[0], seeds=count)

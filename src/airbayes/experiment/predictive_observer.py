@@ -1,0 +1,101 @@
+"""Looks at a classifier while it is sampled: predictive mean, average iterate, a few samples to keep.
+
+Every agent averages its own softmax over its kept samples; one sample is not the predictive.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from airbayes import metrics
+from airbayes.experiment.problem import Observer, state_metrics
+from airbayes.metrics import RunningMean, RunningPredictive
+from airbayes.models import Classifier
+
+BLOCK = 240  # test examples that go through the network together: activations stay small
+
+
+class LabelledSet(eqx.Module):
+    inputs: Float[Array, "..."]  # [example, ...]
+    labels: Int[Array, "*cell example"]
+
+
+class ClassTracker(eqx.Module):
+    predictive: RunningPredictive  # on the test set, [agent, example, cls]
+    average: RunningMean | None  # the mean iterate θ̄ (Polyak), [agent, param]; of optimisers
+    samples: Float[Array, "... slot saved param"]  # spread over the kept samples, for prediction later
+
+
+class PredictiveObserver(Observer):
+    model: Classifier
+    test: LabelledSet
+    validation: LabelledSet | None
+    draws: int = eqx.field(static=True)  # samples that will be kept
+    slots: int = eqx.field(static=True)  # of them stored
+    saved_agents: int = eqx.field(static=True)
+    is_sampler: bool = eqx.field(static=True)
+
+    def empty(self, num_agents: int) -> ClassTracker:
+        params = self.model.num_params
+        return ClassTracker(
+            RunningPredictive.empty((num_agents, len(self.test.labels), self.model.num_classes)),
+            None if self.is_sampler else RunningMean.empty((num_agents, params)),
+            jnp.zeros((self.slots, min(self.saved_agents, num_agents), params)),
+        )
+
+    def update(self, tracker: ClassTracker, theta: Float[Array, "agent param"]) -> ClassTracker:
+        samples = tracker.samples
+        if self.slots:
+            # A slot keeps the last sample of its stretch, so the last slot keeps the last sample of all.
+            slot = tracker.predictive.count * self.slots // self.draws
+            samples = samples.at[slot].set(theta[: samples.shape[1]])
+        return ClassTracker(
+            tracker.predictive.update_log(predict(self.model, theta, self.test.inputs)),
+            None if tracker.average is None else tracker.average.update(theta),
+            samples,
+        )
+
+    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
+        """The mean test log-likelihood of each agent."""
+        log_probs = predict(self.model, theta, self.test.inputs)
+        return -jax.vmap(metrics.nll_from_log, (0, None))(log_probs, self.test.labels)
+
+    def snapshot(self, tracker: ClassTracker, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
+        """`sample_` of the current θ alone, `mean_` of the predictive mean so far, `validation_` for early stopping."""
+        now = jnp.exp(predict(self.model, theta, self.test.inputs))
+        out = state_metrics(theta) | agent_scores(now, self.test.labels, "sample_")
+        out |= agent_scores(tracker.predictive.mean(), self.test.labels, "mean_")
+        if self.validation is not None:
+            held_out = predict(self.model, theta, self.validation.inputs)
+            out["validation_nll"] = jax.vmap(metrics.nll_from_log, (0, None))(held_out, self.validation.labels)
+        return out
+
+
+def predict(
+    model: Classifier, theta: Float[Array, "agent param"], inputs: Float[Array, "example ..."]
+) -> Float[Array, "agent example cls"]:
+    """log p(y | x, θ_k) of every agent, a block of examples at a time."""
+    count = len(inputs)
+    blocks = -(-count // BLOCK)
+    if blocks == 1:
+        return jax.vmap(model.log_probs, (0, None))(theta, inputs)
+    padded = jnp.pad(inputs, [(0, blocks * BLOCK - count)] + [(0, 0)] * (inputs.ndim - 1))
+    one_block = lambda block: jax.vmap(model.log_probs, (0, None))(theta, block)  # noqa: E731
+    out = jax.lax.map(one_block, padded.reshape(blocks, BLOCK, *inputs.shape[1:]))
+    return jnp.moveaxis(out, 0, 1).reshape(len(theta), blocks * BLOCK, -1)[:, :count]
+
+
+def agent_scores(
+    probabilities: Float[Array, "agent example cls"], labels: Int[Array, " example"], prefix: str = ""
+) -> dict[str, Float[Array, " agent"]]:
+    """Accuracy, calibration and proper scores of every agent; NLL and Brier always stand beside ECE."""
+    named = {
+        "accuracy": metrics.accuracy,
+        "balanced_accuracy": metrics.balanced_accuracy,
+        "ece": metrics.ece,
+        "mce": metrics.mce,
+        "nll": metrics.nll,
+        "brier": metrics.brier,
+    }
+    return {prefix + name: jax.vmap(score, (0, None))(probabilities, labels) for name, score in named.items()}

@@ -1,0 +1,94 @@
+"""Samples of θ on disk, so that a trained run can be used: one .npz per cell and a manifest with checksums.
+
+samples/manifest.json            which file belongs to which cell, sha256 of each, what the model needs as input
+samples/<cell>.npz               theta, f32 [sample, agent, param]
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+from airbayes.data.object_file import read_arrays
+from airbayes.errors import ResultsError
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.files import write_atomically, write_text
+
+FOLDER, MANIFEST = "samples", "manifest.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredCell:
+    """One row of the manifest."""
+
+    method: str
+    policy: str | None
+    topology: str | None
+    snr_db: float | None  # None: ideal links
+    seed: int
+    file: str
+    sha256: str
+
+    @property
+    def cell(self) -> Cell:
+        return Cell(self.method, self.policy, self.topology, self.snr_db, self.seed)
+
+
+def write_samples(folder: Path, samples: dict[Cell, np.ndarray], attributes: dict[str, str | int]) -> None:
+    """Replace the stored samples of a run; the manifest comes last, so what it names is there."""
+    place = folder / FOLDER
+    if not samples and not place.exists():
+        return
+    place.mkdir(exist_ok=True)
+    (place / MANIFEST).unlink(missing_ok=True)
+    for old in place.glob("*.npz"):
+        old.unlink()
+    stored = []
+    for cell, theta in samples.items():
+        buffer = io.BytesIO()
+        np.savez(buffer, theta=theta.astype(np.float32))
+        raw, name = buffer.getvalue(), f"{file_stem(cell)}.npz"
+        write_atomically(place / name, lambda path, raw=raw: path.write_bytes(raw))
+        row = StoredCell(**dataclasses.asdict(cell), file=name, sha256=hashlib.sha256(raw).hexdigest())
+        stored.append(dataclasses.asdict(row))
+    manifest = {"version": 1, "attributes": attributes, "cells": stored}
+    write_text(place / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
+
+
+def read_manifest(folder: Path) -> tuple[dict[str, str | int], list[StoredCell]]:
+    """The attributes of the model, and the cells that have samples."""
+    path = folder / FOLDER / MANIFEST
+    if not path.exists():
+        raise ResultsError(
+            f"{folder} holds no samples of θ. Run the experiment with --saved-samples 20 (or more) to store some."
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != 1:
+            raise ResultsError(f"{path} has version {content['version']}; this airbayes reads version 1.")
+        return content["attributes"], [StoredCell(**row) for row in content["cells"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{path} is damaged ({error}). Run the experiment again.") from None
+
+
+def read_samples(folder: Path, stored: StoredCell) -> np.ndarray:
+    """θ [sample, agent, param], checked against its checksum."""
+    path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ResultsError(f"Cannot read {path}: {error.strerror or error}.") from None
+    if digest != stored.sha256:
+        raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
+    return read_arrays(path)["theta"]
+
+
+def file_stem(cell: Cell) -> str:
+    """A readable name that is a safe file name, too."""
+    topology = "no-network" if cell.topology is None else Path(cell.topology).stem
+    snr = "ideal" if cell.snr_db is None else f"{cell.snr_db:g}dB"
+    return re.sub(r"[^A-Za-z0-9._-]", "-", f"{cell.variant}_{topology}_{snr}_seed{cell.seed}")

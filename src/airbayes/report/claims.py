@@ -1,0 +1,218 @@
+"""The paper's four claims about its Fig. 2, scored on a results Dataset. `docs/claims.md` explains the rules.
+
+C1  high SNR:                ECE(CD) < ECE(Q)             on full, star and ring
+C2  low SNR:                 accuracy(CD) < accuracy(Q)   on star and ring
+C3  high SNR:                accuracy(CD) > accuracy(Q)   on full, star and ring
+C4  every SNR, full graph:   accuracy(CD) > accuracy(Q) and ECE(CD) < ECE(Q)
+
+Low is 0–5 dB, high 25–30 dB, the whole axis 0–30 dB, at the points the study has there. C1 to C3 judge each graph on
+the per-seed mean over the band; C4 judges every point by itself. A claim holds when every interval it needs excludes 0
+on the claimed side, does not hold when any excludes 0 on the other side, and is undecided otherwise. In C4 points with
+vacuous ECE are left out of the ECE half, but their accuracy still counts: a collapsed model cannot win there.
+"""
+
+import dataclasses
+import json
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import xarray as xr
+
+from airbayes.errors import ResultsError
+from airbayes.experiment.files import write_text
+from airbayes.report.paired import (
+    ABOVE_CHANCE,
+    LEVEL,
+    MIN_ACCURACY,
+    MIN_SEEDS,
+    RESAMPLES,
+    Effect,
+    Metric,
+    Pair,
+    Verdict,
+    read_pair,
+)
+
+CLAIMS_FILE = "claims.json"
+DIGITAL = "q_dsgd"
+GAINS = ("optimal", "common")  # the paper's power policy, then ours
+GRAPHS = ("full", "star", "ring")  # the paper's; others in a study are not part of its claims
+LOW, HIGH = (0.0, 5.0), (25.0, 30.0)  # dB
+
+Band = Literal["low", "high", "whole"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    name: str
+    text: str
+    band: Band
+    graphs: tuple[str, ...]
+    parts: tuple[tuple[Metric, int], ...]  # (metric, sign of CD − Q that the paper claims)
+
+
+CLAIMS = (
+    Claim("C1", "at high SNR CD-DSGLD is better calibrated", "high", GRAPHS, (("ece", -1),)),
+    Claim("C2", "at low SNR on star and ring CD-DSGLD is less accurate", "low", ("star", "ring"), (("accuracy", -1),)),
+    Claim("C3", "at high SNR CD-DSGLD is more accurate", "high", GRAPHS, (("accuracy", 1),)),
+    Claim(
+        "C4",
+        "on the full graph CD-DSGLD is more accurate and better calibrated at every SNR",
+        "whole",
+        ("full",),
+        (("accuracy", 1), ("ece", -1)),
+    ),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimRecord:
+    """A claim with its verdict for one power policy, and every comparison behind it."""
+
+    claim: str
+    text: str
+    gains: str
+    verdict: Verdict
+    reasons: tuple[str, ...]  # why it is not plainly "holds"
+    effects: tuple[Effect, ...]
+
+
+def claims_table(dataset: xr.Dataset) -> list[ClaimRecord]:
+    """All four claims for `optimal`, then for `common`, as far as the study has them."""
+    missing = missing_for_claims(dataset)
+    if missing:
+        raise ResultsError(
+            "The claims compare CD-DSGLD with Q-DSGD on a classification problem; "
+            f"these results lack {', '.join(missing)}. Run with methods cd_dsgld and q_dsgd."
+        )
+    chance = 1.0 / num_classes(dataset)
+    records = []
+    for gains in GAINS:
+        variant = f"cd_dsgld:{gains}"
+        if variant in dataset.method.values:
+            pairs = {graph: read_pair(dataset, variant, DIGITAL, graph, chance) for graph in GRAPHS}
+            records += [score(claim, gains, pairs) for claim in CLAIMS]
+    return records
+
+
+def missing_for_claims(dataset: xr.Dataset) -> list[str]:
+    """What the claims need and these results do not have; empty when they can be scored."""
+    methods = [str(name) for name in dataset.method.values]
+    missing = [] if DIGITAL in methods else [DIGITAL]
+    if not any(f"cd_dsgld:{gains}" in methods for gains in GAINS):
+        missing.append("cd_dsgld with gains " + " or ".join(GAINS))
+    return missing + [f"the variable {name}" for name in ("accuracy", "ece") if name not in dataset]
+
+
+def num_classes(dataset: xr.Dataset) -> int:
+    """From the attributes, else from the configuration that travels with the results."""
+    if "num_classes" in dataset.attrs:
+        return int(dataset.attrs["num_classes"])
+    if "class_names" in dataset.attrs:  # one a line
+        return len(dataset.attrs["class_names"].splitlines())
+    problem = tomllib.loads(dataset.attrs.get("config_toml", "")).get("problem", {})
+    if problem.get("kind") in ("softmax", "mlp"):
+        return int(problem["classes"])
+    raise ResultsError("These results do not say how many classes there are (attribute num_classes); run them again.")
+
+
+def score(claim: Claim, gains: str, pairs: dict[str, Pair]) -> ClaimRecord:
+    effects: list[Effect] = []
+    verdicts: list[Verdict] = []
+    for metric, sign in claim.parts:
+        part = []
+        for graph in claim.graphs:
+            snrs = band_snrs(claim.band, pairs[graph].snr_db)
+            # Over the whole axis every SNR is a comparison of its own; otherwise the band is one.
+            groups = [(snr,) for snr in snrs] if claim.band == "whole" and snrs else [snrs]
+            part += [pairs[graph].compare(metric, sign, group) for group in groups]
+        effects += part
+        found = [effect.verdict for effect in part]
+        verdicts.append(combine_points(found) if claim.band == "whole" else combine(found))
+    return ClaimRecord(claim.name, claim.text, gains, combine(verdicts), reasons(claim, effects), tuple(effects))
+
+
+def combine(verdicts: list[Verdict]) -> Verdict:
+    """One counter-example settles it; otherwise all must agree."""
+    if "does not hold" in verdicts:
+        return "does not hold"
+    return verdicts[0] if len(set(verdicts)) == 1 else "undecided"
+
+
+def combine_points(verdicts: list[Verdict]) -> Verdict:
+    """Points of one axis: those with vacuous ECE are left out, unless there are no others."""
+    return combine([verdict for verdict in verdicts if verdict != "vacuous"] or verdicts)
+
+
+def band_snrs(band: Band, snrs: tuple[float, ...]) -> tuple[float, ...]:
+    """The study's points in Fig. 2's band; if it has none there, those beyond it (below 0 dB, above 30 dB)."""
+    low = tuple(s for s in snrs if LOW[0] <= s <= LOW[1]) or tuple(s for s in snrs if s <= LOW[1])
+    high = tuple(s for s in snrs if HIGH[0] <= s <= HIGH[1]) or tuple(s for s in snrs if s >= HIGH[0])
+    if band == "low":
+        return low
+    if band == "high":
+        return high
+    if not (low and high):
+        return ()  # the axis has not been walked from end to end
+    return tuple(s for s in snrs if low[0] <= s <= high[-1])
+
+
+def reasons(claim: Claim, effects: list[Effect]) -> tuple[str, ...]:
+    """What stands between the claim and a plain verdict, in words."""
+    found = []
+    unmeasured = list(dict.fromkeys(effect.topology for effect in effects if effect.verdict == "not measured"))
+    if unmeasured:
+        need = {"low": "an SNR of 5 dB or less", "high": "an SNR of 25 dB or more", "whole": "SNRs from low to high"}
+        found.append(f"not measured on {', '.join(unmeasured)}: both methods need {need[claim.band]} there")
+    few = [effect.seeds for effect in effects if 0 < effect.seeds < MIN_SEEDS]
+    if few:
+        found.append(
+            f"only {plural(min(few), 'seed')} scored; a verdict needs {MIN_SEEDS}, sizes and intervals are shown"
+        )
+    for graph, count in _tally(effects, "vacuous").items():
+        here = [effect for effect in effects if effect.topology == graph and effect.metric == "ece"]
+        snrs = ", ".join(f"{snr:g}" for effect in here for snr in effect.vacuous_snr_db)
+        runs = sum(effect.runs for effect in here)
+        found.append(
+            f"ECE vacuous in {count} of {plural(runs, 'run')} on {graph} ({snrs} dB): "
+            "a model there is hardly better than chance"
+        )
+    # C4 looks at the same runs twice, once for each metric.
+    once = [effect for effect in effects if effect.metric == claim.parts[0][0]]
+    for method, field in (("CD-DSGLD", "cd_diverged"), ("Q-DSGD", "q_diverged")):
+        where = ", ".join(f"{plural(count, 'run')} on {graph}" for graph, count in _tally(once, field).items())
+        if where:
+            found.append(f"{method} diverged in {where}: chance accuracy there, and no ECE")
+    return tuple(found)
+
+
+def _tally(effects: list[Effect], field: str) -> dict[str, int]:
+    """The sum of a count over the effects of each graph, where there is any."""
+    counts: dict[str, int] = {}
+    for effect in effects:
+        counts[effect.topology] = counts.get(effect.topology, 0) + getattr(effect, field)
+    return {graph: count for graph, count in counts.items() if count}
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def write_claims(folder: Path, dataset: xr.Dataset, records: list[ClaimRecord]) -> None:
+    """claims.json: the rules' numbers, then every record with every comparison."""
+    content = {
+        "experiment": dataset.attrs.get("experiment"),
+        "airbayes_version": dataset.attrs.get("airbayes_version"),
+        "seeds": [int(seed) for seed in dataset.seed.values],
+        "rules": {
+            "interval_level": LEVEL,
+            "resamples": RESAMPLES,
+            "min_seeds": MIN_SEEDS,
+            "ece_scored_above_accuracy": max(MIN_ACCURACY, 1 / num_classes(dataset) + ABOVE_CHANCE),
+            "chance_accuracy": 1 / num_classes(dataset),
+            "difference": "CD-DSGLD (predictive mean) minus Q-DSGD (last iterate)",
+        },
+        "claims": [dataclasses.asdict(record) for record in records],
+    }
+    write_text(folder / CLAIMS_FILE, json.dumps(content, indent=1, allow_nan=False) + "\n")

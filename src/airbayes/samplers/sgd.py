@@ -1,0 +1,38 @@
+"""SGD, gradient descent of every agent on its own:
+
+    θ_k' = θ_k − η ∇f_k(θ_k)
+
+What the agents could do without a radio and without asking how sure they are.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+from jaxtyping import Array, Float, Key, PyTree
+
+from airbayes.keys import Purpose, agent_keys
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.drift import Drift, Plain
+from airbayes.samplers.step_size import StepSize, as_step_size
+
+
+def sgd_update(
+    theta: Float[Array, "agent param"], drift: Float[Array, "agent param"], eta: Float[Array, ""]
+) -> Float[Array, "agent param"]:
+    """θ − η∇f."""
+    return theta - eta * drift
+
+
+class SGD(Sampler[State]):
+    gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
+    step_size: StepSize = eqx.field(converter=as_step_size)  # η
+    drift: Drift = Plain()
+
+    def init(self, theta: Float[Array, "agent param"]) -> State:
+        return State(theta, first_step())
+
+    def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        eta = self.step_size(state.step)
+        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, len(state.theta)), state.theta, data)
+        theta = sgd_update(state.theta, self.drift(grad, eta), eta)
+        return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}

@@ -1,0 +1,46 @@
+"""Results folders made by hand, through the store: the numbers follow from the cell alone, as they do in a run."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from airbayes.experiment.cells import enumerate_cells
+from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig, ProblemConfig
+from airbayes.experiment.grid import CellResult
+from airbayes.experiment.problem import Metrics
+from airbayes.experiment.store import write_results
+
+STUDY = ExperimentConfig(
+    name="made-up",
+    methods=("cd_dsgld", "q_dsgd"),
+    evaluations=2,
+    problem=ProblemConfig(kind="softmax"),
+    network=NetworkConfig(agents=3, topologies=("full", "ring")),
+    channel=ChannelConfig(snr_db=(0.0, 30.0)),
+)
+
+
+def write_made(
+    folder: Path, first: int, count: int, config: ExperimentConfig = STUDY, *, change=0.0, diverged=()
+) -> Path:
+    """A results folder of `count` seeds; `diverged` seeds have no metrics, `change` is added to all accuracies."""
+    config = dataclasses.replace(config, first_seed=first, seeds=count)
+    results = []
+    for cell in enumerate_cells(config):
+        rng = np.random.default_rng([cell.stream, cell.seed])
+        history = {"rms": rng.normal(size=(2, 3))}
+        if cell.seed in diverged:
+            results.append(CellResult(cell, "diverged", 5, None, history))
+            continue
+        value = rng.uniform() + change
+        samples = rng.normal(size=(4, 1, 2)).astype(np.float32) if config.saved_samples else None
+        bins = {"bin_count": (("agent", "bin"), rng.uniform(size=(3, 4)))}
+        metrics = Metrics(
+            {"accuracy": value, "ece": value / 2, "nll": 1.0}, {"accuracy": np.full(3, value)}, bins, samples
+        )
+        results.append(CellResult(cell, "ok", None, metrics, history))
+    folder.mkdir(parents=True)
+    hashes = "\n".join(f"hash{seed}" for seed in range(first, first + count))
+    write_results(folder, config, results, {"num_classes": 3, "simulator_hash": hashes})
+    return folder

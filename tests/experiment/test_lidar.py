@@ -1,0 +1,132 @@
+"""PointNet on an object set: splits that share no object, pairing by seed, and a whole small run."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from airbayes.data import from_clouds, save_objects
+from airbayes.errors import ConfigError
+from airbayes.experiment.build import Builder, build_problem
+from airbayes.experiment.config import (
+    ChannelConfig,
+    ExperimentConfig,
+    LidarConfig,
+    NetworkConfig,
+    ProblemConfig,
+    SamplingConfig,
+)
+from airbayes.experiment.grid import run_grid
+from airbayes.experiment.lidar_data import draw_split
+from airbayes.experiment.validate import check_config, find_problems
+
+
+class Silent:
+    def begin(self, variant, cells, steps): ...
+    def compiled(self, variant, seconds): ...
+    def advance(self, variant, step): ...
+    def finish(self, variant, results): ...
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> str:
+    """Three shapes, 12 instances each, 1 to 15 views: flat, tall and round."""
+    rng = np.random.default_rng(0)
+    clouds, label, instance = [], [], []
+    for kind, size in enumerate(([2, 1, 0.3], [0.3, 0.3, 1.5], [1, 1, 1])):
+        for index in range(12):
+            for _ in range(rng.integers(1, 16)):
+                clouds.append(rng.normal(size=(rng.integers(10, 60), 3)) * size)
+                label.append(kind)
+                instance.append(f"{kind}-{index}")
+    objects = from_clouds(clouds, np.array(label), ("flat", "tall", "round"), instance=instance)
+    path = tmp_path_factory.mktemp("set") / "objects.npz"
+    save_objects(path, objects)
+    return str(path)
+
+
+def config_for(source: str, **lidar) -> ExperimentConfig:
+    return ExperimentConfig(
+        methods=("cd_dsgld", "q_dsgd"),
+        policies=("common",),
+        evaluations=2,
+        saved_samples=2,
+        problem=ProblemConfig(kind="pointnet"),
+        lidar=LidarConfig(source=source, per_class=4, points=16, **lidar),
+        network=NetworkConfig(topologies=("full",)),
+        channel=ChannelConfig(snr_db=(20.0,)),
+        sampling=SamplingConfig(eta=1e-3, steps=20, burn_in=10, thin=5, drift="tamed"),
+    )
+
+
+def test_as_many_seeds_as_folds_test_every_physical_object_once(source):
+    config = config_for(source)
+    tested = []
+    for seed in range(5):
+        split = draw_split(config, seed)
+        groups = split.objects.groups
+        train = {int(g) for part in split.train for g in groups[part.rows]}
+        validation, test = set(groups[split.validation.rows].tolist()), set(groups[split.test.rows].tolist())
+        assert not (train & validation) | (train & test) | (validation & test)
+        assert np.bincount(groups[split.test.rows]).max() <= 10
+        tested += sorted(test)
+    assert sorted(tested) == list(range(36))
+    again = {int(g) for g in draw_split(config, 5).objects.groups[draw_split(config, 5).test.rows]}
+    first = {int(g) for g in draw_split(config, 0).objects.groups[draw_split(config, 0).test.rows]}
+    assert again != first  # the next five seeds deal the objects out anew
+
+
+def test_data_depends_on_the_seed_alone(source):
+    one = draw_split(config_for(source), 3)
+    other = draw_split(dataclasses.replace(config_for(source), methods=("dsgd",), seeds=4), 3)
+    np.testing.assert_array_equal(one.test.inputs, other.test.inputs)
+    np.testing.assert_array_equal(one.train[2].inputs, other.train[2].inputs)
+    assert not np.array_equal(one.train[0].inputs[:1], draw_split(config_for(source), 4).train[0].inputs[:1])
+
+
+def test_classes_are_chosen_and_ordered_by_the_user(source):
+    config = config_for(source, classes=("round", "flat"))
+    problem = build_problem(config)
+    assert problem.attributes()["class_names"] == "round\nflat"
+    split = draw_split(config, 0)
+    heights = [split.test.inputs[split.test.labels == index][..., 2].std() for index in (0, 1)]
+    assert heights[0] > 2 * heights[1]
+    assert problem.model.num_params == 40_855 - 4 * 33  # two outputs instead of six
+
+
+def test_a_whole_run_stores_scores_samples_and_what_repeats(source):
+    config = config_for(source)
+    builder = Builder(config)
+    results = run_grid(config, Silent(), builder)
+    for result in results:
+        assert result.status == "ok"
+        assert {"accuracy", "balanced_accuracy", "ece", "nll", "entropy"} <= set(result.metrics.scalars)
+        assert result.metrics.samples.shape[1:] == (1, builder.problem.model.num_params)
+    digital = results[1].metrics.scalars
+    assert {"polyak_ece", "tempered_ece", "early_ece", "temperature"} <= set(digital)
+    assert "flat: 20 examples from" in builder.problem.attributes()["repeated_examples"]
+
+
+def test_the_prior_of_a_layer_follows_its_fan_in(source):
+    config = config_for(source)
+    config = dataclasses.replace(
+        config, problem=ProblemConfig(kind="pointnet", prior_scaling="fan-in", prior_scale=2.0)
+    )
+    scale = build_problem(config).prior_scale()
+    assert scale[:24].tolist() == pytest.approx([2 / 3**0.5] * 24)  # the first kernel is 3 → 8
+    assert scale[-1] == pytest.approx(2 / 32**0.5)
+
+
+def test_impossible_lidar_settings_are_named_before_anything_runs(source, tmp_path):
+    for lidar, message in (
+        ({"classes": ("flat", "tram")}, "'tram'"),
+        ({"classes": ("flat",)}, "at least two"),
+        ({"per_class_of": "network"}, "do not divide"),
+        ({"augment_yaw": 400.0}, "lidar.augment_yaw = 400"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            check_config(config_for(source, **lidar))
+    with pytest.raises(ConfigError, match=r"nowhere\.npz"):
+        check_config(config_for(str(tmp_path / "nowhere.npz")))
+    wrong = dataclasses.replace(config_for(source), problem=ProblemConfig(kind="mlp", prior_scaling="fan-in"))
+    assert find_problems(wrong) == ["problem.prior_scaling = 'fan-in' needs problem.kind = 'pointnet'; use 'unit'."]
