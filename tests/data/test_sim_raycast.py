@@ -29,14 +29,14 @@ def inside(solid, points: np.ndarray) -> np.ndarray:
 def one_part(kind: str, rng: np.random.Generator):
     size = rng.uniform(0.2, 1.5, 3)
     if kind == "prism":
-        profile = [tuple(map(float, row)) for row in rng.uniform(0, 1.5, (6, 2))]
+        profile = [(float(x), float(z)) for x, z in rng.uniform(0, 1.5, (6, 2))]
         return prism(profile, float(size[1]), METAL, top_width=float(size[1] * rng.uniform(0.3, 1)), chamfer=0.1)
     if kind == "wheel":
         return wheel(0.1, -0.2, float(size[0] / 2), float(size[1]), METAL)
     if kind == "ellipsoid":
         return ellipsoid((0.3, -0.1, 0.8), (float(size[0]), float(size[1]), float(size[2])), METAL, pitch=0.5)
-    ends = rng.uniform(0, 1.5, (2, 3))
-    return Capsule(tuple(map(float, ends[0])), tuple(map(float, ends[1])), float(size[0] / 3), METAL)
+    start, end = ((float(x), float(y), float(z)) for x, y, z in rng.uniform(0, 1.5, (2, 3)))
+    return Capsule(start, end, float(size[0] / 3), METAL)
 
 
 @pytest.mark.parametrize("kind", ["prism", "wheel", "ellipsoid", "capsule"])

@@ -1,4 +1,4 @@
-"""A view obeys physics: points on the surface that faces the sensor, on scan lines, sparser with range, none of ground."""
+"""A view obeys physics: points on the side that faces the sensor, on scan lines, sparser with range, no ground."""
 
 import dataclasses
 import math
@@ -12,6 +12,7 @@ from airbayes.data.simulator.scene import draw_view
 from airbayes.data.simulator.simulate import SHAPES
 
 CONFIG = SimulatorConfig()
+ORIGIN = np.array([0.0, 0.0, CONFIG.mount_height])  # points are relative to the sensor, solids to the ground
 OPEN = dataclasses.replace(CONFIG, occlusion=0.0, truncation=0.0)
 EXACT = dataclasses.replace(OPEN, range_noise=0.0)
 
@@ -43,14 +44,14 @@ def views(name: str, config: SimulatorConfig, count: int):
 @pytest.mark.parametrize("name", CLASSES)
 def test_without_noise_all_points_lie_on_the_surface(name):
     for solid, view in views(name, EXACT, 12):
-        away = off_surfaces(solid, view.points + [0, 0, CONFIG.mount_height])
+        away = off_surfaces(solid, view.points + ORIGIN)
         assert np.abs(away).min(axis=1).max() < 1e-6
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_noise_moves_points_off_the_surface_by_a_few_sigma_at_most(name):
     for solid, view in views(name, OPEN, 12):
-        away = off_surfaces(solid, view.points + [0, 0, CONFIG.mount_height])
+        away = off_surfaces(solid, view.points + ORIGIN)
         assert 0 < np.abs(away).min(axis=1).max() < 5.5 * CONFIG.range_noise
 
 
@@ -60,7 +61,7 @@ def test_nothing_opaque_lies_before_a_point(name):
     for solid, view in views(name, EXACT, 8):
         away = np.linalg.norm(view.points, axis=1)
         for gap in (0.02, 0.1, 0.3, 0.8, 2.0):
-            before = view.points * (1 - gap / away)[:, None] + [0, 0, CONFIG.mount_height]
+            before = view.points * (1 - gap / away)[:, None] + ORIGIN
             assert off_surfaces(solid, before)[:, solid.opacity == 1].min() > -1e-6
 
 

@@ -56,20 +56,29 @@ def test_classes_overlap_in_length(solids):
     assert length["pedestrian"].max() > length["cyclist"].min()
 
 
-def test_placing_keeps_the_parts_and_moves_the_middle(solids):
-    """A turned and moved solid has its box's middle over the place, and distances between parts do not change."""
+def test_placing_moves_the_middle_of_the_box_and_keeps_what_is_inside(solids):
+    """A point moved with the solid lies the same way to every face, ellipsoid and segment as before."""
     solid = solids["motorcyclist"][0]
     placed = solid.placed(20.0, -7.0, 1.1)
     c, s = math.cos(1.1), math.sin(1.1)
-    back = np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     middle = (solid.low + solid.high) / 2 * [1, 1, 0]
-    for moved, still in ((placed.starts, solid.starts), (placed.centres, solid.centres), (placed.middles, solid.middles)):
-        np.testing.assert_allclose((moved - [20.0, -7.0, 0.0]) @ back.T, still - middle, atol=1e-12)
-    corner = solid.middles[0] + solid.planes[0, 0, :3] * 0.1
-    moved = placed.middles[0] + placed.planes[0, 0, :3] * 0.1
-    assert placed.planes[0, 0, :3] @ moved - placed.planes[0, 0, 3] == pytest.approx(
-        solid.planes[0, 0, :3] @ corner - solid.planes[0, 0, 3]
-    )
+
+    def moved(points: np.ndarray) -> np.ndarray:
+        return (points - middle) @ turn.T + [20.0, -7.0, 0.0]
+
+    for there, here in ((placed.starts, solid.starts), (placed.ends, solid.ends), (placed.middles, solid.middles)):
+        np.testing.assert_allclose(there, moved(here), atol=1e-12)
+    points = np.random.default_rng(0).normal(size=(50, 3))
+
+    def faces(of, at: np.ndarray) -> np.ndarray:
+        return np.einsum("kfi,pi->pkf", of.planes[..., :3], at) - of.planes[..., 3]
+
+    def balls(of, at: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(np.einsum("kij,pkj->pki", of.to_sphere, at[:, None] - of.centres), axis=-1)
+
+    np.testing.assert_allclose(faces(placed, moved(points)), faces(solid, points), atol=1e-9)
+    np.testing.assert_allclose(balls(placed, moved(points)), balls(solid, points), atol=1e-9)
 
 
 @pytest.mark.parametrize("tip", [(0.3, 0.1, 0.2), (0.0, 0.0, -0.6), (-0.2, 0.4, 0.1)])

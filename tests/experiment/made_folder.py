@@ -42,5 +42,6 @@ def write_made(
         results.append(CellResult(cell, "ok", None, metrics, history))
     folder.mkdir(parents=True)
     hashes = "\n".join(f"hash{seed}" for seed in range(first, first + count))
-    write_results(folder, config, results, {"num_classes": 3, "simulator_hash": hashes})
+    attributes = {"num_classes": 3, "simulator_hash": hashes, "repeated_examples": f"as in seed {first}"}
+    write_results(folder, config, results, attributes)
     return folder

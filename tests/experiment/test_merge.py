@@ -60,7 +60,8 @@ def test_samples_are_merged(tmp_path):
     )
     assert files(tmp_path / "out") == files(whole)
     attributes, rows = read_manifest(tmp_path / "out")
-    assert attributes == {"num_classes": 3, "simulator_hash": "hash0\nhash1\nhash2"}
+    assert attributes == read_manifest(whole)[0]
+    assert attributes["simulator_hash"] == "hash0\nhash1\nhash2"
     expected = {row.cell: read_samples(whole, row) for row in read_manifest(whole)[1]}
     assert {row.cell for row in rows} == set(expected)
     for row in rows:

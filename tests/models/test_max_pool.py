@@ -4,13 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from airbayes.models.max_pool import CHUNK, chunk_size, dense_max_pool, dense_max_pool_plain
 
-# Whole; one cloud; several chunks (48 = 2·24); chunks of another divisor (28 = 2·14); a prime, so not chunked.
-SHAPES = [(3, 5, 2, 4), (1, 64, 16, 128), (48, 7, 3, 8), (28, 6, 4, 9), (29, 6, 4, 9)]
+# One of everything; whole; one cloud; two chunks (48 = 2·24); another divisor (28 = 2·14); a prime, so not chunked.
+SHAPES = [(1, 1, 1, 1), (3, 5, 2, 4), (1, 64, 16, 128), (48, 7, 3, 8), (28, 6, 4, 9), (29, 6, 4, 9)]
 
 
 def draw(seed: int, clouds: int, points: int, features: int, channels: int):
@@ -37,29 +35,28 @@ def assert_close(found, expected):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * max(1.0, float(jnp.abs(b).max())))
 
 
+compiled = jax.jit(gradients, static_argnums=0)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("jit", [False, True])
-def test_value_and_gradients_are_those_of_the_plain_form(shape, jit):
-    wrap = (lambda f: jax.jit(f, static_argnums=0)) if jit else (lambda f: f)
+def test_value_and_gradients_are_those_of_the_plain_form(shape):
     case = draw(0, *shape)
-    assert_close(wrap(gradients)(dense_max_pool, *case), gradients(dense_max_pool_plain, *case))
-    dead = np.asarray(dense_max_pool(*case[:3])) == 0
+    assert_close(compiled(dense_max_pool, *case), compiled(dense_max_pool_plain, *case))
+    dead = np.asarray(dense_max_pool_plain(*case[:3])) == 0
     assert dead.any() or shape[0] == 1  # the case of a dead channel is among those compared
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**31), st.integers(1, 9), st.integers(1, 9), st.integers(1, 5), st.integers(1, 5))
-def test_any_shape(seed, clouds, points, features, channels):
-    case = draw(seed, clouds, points, features, channels)
+def test_the_same_without_jit():
+    case = draw(0, *SHAPES[1])
     assert_close(gradients(dense_max_pool, *case), gradients(dense_max_pool_plain, *case))
 
 
 def test_batched_over_cells_and_agents():
-    """vmap over cells of vmap over agents, each agent with its own layer; 24 clouds in two chunks of 24."""
+    """vmap over cells of vmap over agents, each agent with its own layer; 48 clouds in two chunks of 24."""
     cases = [draw(seed, 48, 5, 3, 6) for seed in range(6)]
     stacked = [jnp.stack(leaves).reshape(2, 3, *leaves[0].shape) for leaves in zip(*cases, strict=True)]
     found = jax.jit(jax.vmap(jax.vmap(lambda *case: gradients(dense_max_pool, *case))))(*stacked)
-    expected = [gradients(dense_max_pool_plain, *case) for case in cases]
+    expected = [compiled(dense_max_pool_plain, *case) for case in cases]
     stack = jax.tree.map(lambda *leaves: jnp.stack(leaves).reshape(2, 3, *leaves[0].shape), *expected)
     assert_close(found, stack)
 
@@ -75,8 +72,8 @@ def test_duplicated_points_share_one_gradient():
     """Copies of a point tie: ∂W and ∂b agree, and so does the sum of ∂x over the copies."""
     x, kernel, bias, weight = draw(2, 8, 5, 3, 16)
     copies = jnp.concatenate([x, x, x[:, :2]], axis=1)
-    _, (found_x, found_kernel, found_bias) = gradients(dense_max_pool, copies, kernel, bias, weight)
-    _, (plain_x, plain_kernel, plain_bias) = gradients(dense_max_pool_plain, copies, kernel, bias, weight)
+    _, (found_x, found_kernel, found_bias) = compiled(dense_max_pool, copies, kernel, bias, weight)
+    _, (plain_x, plain_kernel, plain_bias) = compiled(dense_max_pool_plain, copies, kernel, bias, weight)
     assert_close((found_kernel, found_bias), (plain_kernel, plain_bias))
 
     def summed(d):

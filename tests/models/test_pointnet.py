@@ -8,7 +8,7 @@ import pytest
 from airbayes.errors import AirbayesError
 from airbayes.models import FullGradient, GaussianPrior, LocalData, Posterior, pointnet
 from airbayes.models.max_pool import dense_max_pool_plain
-from airbayes.models.pointnet import PointNet, relu_chain, transform
+from airbayes.models.pointnet import PointNet, Pooling, relu_chain, transform
 
 MODEL = pointnet()
 
@@ -74,7 +74,7 @@ def test_fan_in_scale():
 @pytest.mark.parametrize("pooling", ["fast", "plain"])
 def test_log_probs_are_normalised_and_ignore_the_order_of_points(pooling):
     model, theta, x = pointnet(6, pooling), moved(1), clouds(1, 5, 12)
-    log_probs = model.log_probs(theta, x)
+    log_probs = jax.jit(lambda x: model.log_probs(theta, x))(x)
     np.testing.assert_allclose(jnp.exp(log_probs).sum(axis=1), 1.0, rtol=1e-5)
     np.testing.assert_allclose(model.log_probs(theta, x[:, ::-1]), log_probs, atol=1e-5)
     assert float(log_probs.std(axis=0).min()) > 1e-4  # the clouds are told apart
@@ -84,35 +84,37 @@ def test_log_probs_are_normalised_and_ignore_the_order_of_points(pooling):
     )
 
 
-@pytest.mark.parametrize("duplicated", [False, True])
-def test_parameter_gradients_agree_with_the_plain_network(duplicated):
+def agent_gradients(pooling: Pooling):
+    step = FullGradient(Posterior(pointnet(6, pooling).log_likelihood, GaussianPrior(), 2))
+    return jax.jit(lambda theta, data: step(None, theta, data))
+
+
+def labelled(x):
+    labels = np.random.default_rng(6).integers(6, size=x.shape[:2])
+    return LocalData(x, jnp.asarray(labels), jnp.ones(x.shape[:2]))
+
+
+def test_parameter_gradients_agree_with_the_plain_network():
     """Also where points are copies of each other, as in clouds resampled with replacement."""
-    x = clouds(2, 3, 48, 20)  # agent, cloud, point: two chunks of clouds
-    if duplicated:
-        rng = np.random.default_rng(5)
-        x = jnp.take_along_axis(x[:, :, :6], jnp.asarray(rng.integers(6, size=(3, 48, 20, 1))), axis=2)
-    labels = jnp.asarray(np.random.default_rng(6).integers(6, size=(3, 48)))
-    data = LocalData(x, labels, jnp.ones((3, 48)))
-    theta = jnp.stack([moved(seed) for seed in range(3)])
-
-    def gradient(pooling):
-        step = FullGradient(Posterior(pointnet(6, pooling).log_likelihood, GaussianPrior(), 3))
-        return np.asarray(jax.jit(lambda theta: step(None, theta, data))(theta))
-
-    found, expected = gradient("fast"), gradient("plain")
-    for agent in range(3):
-        assert np.abs(found[agent] - expected[agent]).max() < 1e-5 * np.abs(expected[agent]).max()
+    distinct = clouds(2, 2, 28, 12)  # agent, cloud, point: two chunks of clouds
+    draws = np.random.default_rng(5).integers(4, size=(2, 28, 12, 1))
+    copies = jnp.take_along_axis(distinct, jnp.asarray(draws), axis=2)
+    theta = jnp.stack([moved(seed) for seed in range(2)])
+    fast, plain = agent_gradients("fast"), agent_gradients("plain")
+    for x in (distinct, copies):
+        found, expected = (np.asarray(f(theta, labelled(x))) for f in (fast, plain))
+        for agent in range(2):
+            assert np.abs(found[agent] - expected[agent]).max() < 1e-5 * np.abs(expected[agent]).max()
 
 
 def test_batched_over_cells():
-    """36 cells share one compiled step: vmap over cells of vmap over agents equals a loop."""
+    """vmap over cells of vmap over agents equals a loop over cells."""
     theta = jnp.stack([moved(seed) for seed in range(4)]).reshape(2, 2, -1)
-    x, labels = clouds(3, 2, 6, 9), jnp.array([[0, 1, 2, 3, 4, 5]] * 2)
-    gradient = FullGradient(Posterior(MODEL.log_likelihood, GaussianPrior(), 2))
-    data = LocalData(x, labels, jnp.ones((2, 6)))
-    found = jax.jit(jax.vmap(lambda t: gradient(None, t, data)))(theta)
+    data = labelled(clouds(3, 2, 6, 9))
+    gradient = agent_gradients("fast")
+    found = jax.jit(jax.vmap(gradient, (0, None)))(theta, data)
     for cell in range(2):
-        expected = jax.jit(lambda row: gradient(None, row, data))(theta[cell])
+        expected = gradient(theta[cell], data)
         np.testing.assert_allclose(found[cell], expected, rtol=0, atol=1e-5 * float(jnp.abs(expected).max()))
 
 

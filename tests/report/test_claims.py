@@ -241,6 +241,16 @@ def test_only_seeds_of_both_methods_count():
     assert (effect.seeds, effect.seeds_total, effect.verdict) == (7, 9, "undecided")
 
 
+def test_a_seed_counts_only_if_it_ran_at_every_snr_of_the_band():
+    dataset = made_results(seeds=9)
+    drop_runs(dataset, "cd_dsgld:optimal", seed=[0, 1], snr_db=25.0)
+    for claim in ("C1", "C3"):
+        effect = scored(dataset)[claim].effects[0]
+        assert (effect.seeds, effect.runs, effect.vacuous) == (7, 14, 0)
+        assert effect.difference is not None
+        assert np.isfinite(effect.difference)
+
+
 def test_the_small_study_uses_what_it_has():
     record = scored(made_results(snrs=(0.0, 10.0, 30.0)))
     assert {effect.snr_db for effect in record["C1"].effects} == {(30.0,)}

@@ -1,12 +1,11 @@
 """The gallery and the scan figure show what is in the set."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from airbayes.data import from_clouds
 from airbayes.data.simulator import SimulatorConfig, simulate
+from airbayes.errors import DataError
 from airbayes.report.gallery_figure import gallery_figure, project, spread_by_range
 from airbayes.report.scan_figure import scan_figure
 
@@ -24,7 +23,7 @@ def test_one_panel_per_object_from_near_to_far(objects):
     for row in range(6):
         assert shown[3 * row : 3 * row + 3] == sorted(shown[3 * row : 3 * row + 3])
     assert figure.axes[0].get_ylabel() == "car"
-    assert len(figure.axes[0].collections[0].get_offsets()) == int(titles[0].split(" m, ")[1].split()[0])
+    assert len(np.asarray(figure.axes[0].collections[0].get_offsets())) == int(titles[0].split(" m, ")[1].split()[0])
 
 
 def test_objects_are_spread_over_the_ranks(objects):
@@ -37,7 +36,7 @@ def test_objects_are_spread_over_the_ranks(objects):
 
 def test_a_set_without_boxes_and_with_few_objects_is_drawn_too(tmp_path):
     clouds = [np.random.default_rng(k).normal(size=(k + 1, 3)) for k in range(3)]
-    bare = from_clouds(clouds, np.array([0, 0, 2]), ("a", "unused", "<b>$"))
+    bare = from_clouds(clouds, np.array([0, 0, 2]), ("a", "unused", r"<b> $\wrong$"))
     figure = gallery_figure(bare)
     figure.savefig(tmp_path / "bare.png")
     assert sum(bool(axes.collections) for axes in figure.axes) == 3
@@ -52,7 +51,15 @@ def test_the_eye_sees_up_as_up_and_right_as_right():
 
 
 def test_scan_figure_shows_the_beams_in_rows(objects):
-    figure = scan_figure(dataclasses.replace(objects))
+    figure = scan_figure(objects)
     elevation = np.asarray(figure.axes[0].collections[0].get_offsets())[:, 1]
     beams = np.array(SimulatorConfig().elevations_deg)
     assert np.abs(elevation[:, None] - beams).min(axis=1).max() < 0.02
+
+
+def test_scan_figure_says_what_it_lacks(objects):
+    bare = from_clouds([np.zeros((3, 3))], np.array([0]), ("a",))
+    with pytest.raises(DataError, match="box"):
+        scan_figure(bare)
+    with pytest.raises(DataError, match="'car'"):
+        scan_figure(objects.select(objects.label > 0))

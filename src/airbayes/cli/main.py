@@ -15,6 +15,7 @@ commands:
   run EXPERIMENT     run a preset or an experiment file (.toml); `airbayes run --list` shows the presets
   merge DIR DIR ...  put runs together that were split by seed
   claims DIR ...     score the paper's claims on finished studies
+  data COMMAND ...   simulate, inspect and convert lidar objects
 
 options:
   -h, --help         this text; `airbayes run --help` lists every setting
@@ -59,8 +60,12 @@ def _dispatch(args: list[str]) -> int:
         from airbayes.cli.claims import claims_command
 
         return claims_command(args[1:])
+    if args[0] == "data":
+        from airbayes.cli.data import data_command
+
+        return data_command(args[1:])
     raise AirbayesError(
-        f"Unknown command {args[0]!r}. Commands: run, merge, claims; for example `airbayes run gaussian`. "
+        f"Unknown command {args[0]!r}. Commands: run, merge, claims, data; for example `airbayes run gaussian`. "
         "See `airbayes --help`."
     )
 

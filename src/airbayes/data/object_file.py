@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from airbayes.data.objects import ObjectSet
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 MAX_BYTES = 4 << 30  # of all arrays together
@@ -52,7 +53,7 @@ def load_objects(path: Path, max_bytes: int = MAX_BYTES) -> ObjectSet:
         names = tuple(str(name) for name in _as_kind("class_names", np.atleast_1d(arrays["class_names"]), "U"))
         return ObjectSet(class_names=names, **converted)
     except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+        raise DataError(f"{path}: {printable(str(error), 300)}") from None
 
 
 def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, np.ndarray]:
@@ -74,11 +75,11 @@ def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, np.ndarray]
     except DataError:
         raise
     except Exception as error:  # zipfile and its four decompressors have a dozen types for a damaged archive
-        raise DataError(f"{path}: not a sound .npz archive ({error}). Write it again.") from None
+        raise DataError(f"{path}: not a sound .npz archive ({printable(str(error), 120)}). Write it again.") from None
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    where = f"{path}, member {member.filename}"
+    where = f"{path}, member {printable(member.filename)}"
     with archive.open(member) as stream:
         # Never more than promised: a lying size field must not fill the memory.
         raw = stream.read(member.file_size + 1)
@@ -97,7 +98,7 @@ def parse_npy(raw: bytes, where: str) -> np.ndarray:
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read_header(stream)
     except Exception as error:  # numpy passes on whatever Python's own parser and tokeniser say
-        raise DataError(f"{where}: not an .npy array ({error}).") from None
+        raise DataError(f"{where}: not an .npy array ({printable(str(error), 120)}).") from None
     if dtype.hasobject:
         raise DataError(f"{where}: holds pickled Python objects, which could run code; store plain arrays instead.")
     count = 1
@@ -105,14 +106,20 @@ def parse_npy(raw: bytes, where: str) -> np.ndarray:
         count *= int(size)
     body = len(raw) - stream.tell()
     if min(shape, default=0) < 0 or count * dtype.itemsize != body:
-        raise DataError(f"{where}: header promises {dtype} {shape}, which is not the {body} bytes that follow it.")
+        raise DataError(
+            f"{where}: header promises {_shown(dtype, shape)}, which is not the {body} bytes that follow it."
+        )
     if count and not dtype.itemsize:
-        raise DataError(f"{where}: header promises {shape} entries of no size.")
+        raise DataError(f"{where}: header promises {_shown(dtype, shape)}, entries of no size.")
     try:
         flat = np.frombuffer(raw, dtype, count, offset=stream.tell()) if count else np.zeros(0, dtype)
         return flat.reshape(shape, order="F" if fortran else "C")
     except (ValueError, OverflowError) as error:
-        raise DataError(f"{where}: no array can be {dtype} {shape} ({error}).") from None
+        raise DataError(f"{where}: no array can be {_shown(dtype, shape)} ({error}).") from None
+
+
+def _shown(dtype: np.dtype, shape: tuple[int, ...]) -> str:
+    return printable(f"{dtype} {shape}", 100)
 
 
 def _check_text(name: str, text: np.ndarray) -> None:

@@ -49,9 +49,9 @@ def cap_views(objects: ObjectSet, max_views: int, seed: int) -> np.ndarray:
     """Rows, ascending, with at most max_views of each instance, drawn at random: no object weighs too much."""
     if max_views < 1:
         raise DataError(f"max_views = {max_views}; need at least 1.")
-    order = np.random.default_rng(seed).permutation(len(objects))
-    by_group = order[np.argsort(objects.groups[order], kind="stable")]
-    group = objects.groups[by_group]
+    order, groups = np.random.default_rng(seed).permutation(len(objects)), objects.groups
+    by_group = order[np.argsort(groups[order], kind="stable")]
+    group = groups[by_group]
     starts = np.concatenate([[True], group[1:] != group[:-1]]) if len(group) else np.zeros(0, bool)
     first = np.maximum.accumulate(np.where(starts, np.arange(len(group)), 0))
     return np.sort(by_group[np.arange(len(group)) - first < max_views])

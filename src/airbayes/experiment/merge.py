@@ -1,7 +1,7 @@
 """Puts the parts of one experiment together that were run seed by seed, on one machine or several.
 
 Parts must agree in everything but their seeds. Seeds that two parts share must agree bit by bit: they are the same
-experiment run twice, so a difference means other code, other data or another kind of machine.
+experiment run twice, so a difference means other code, other data, or rounding on another machine.
 """
 
 import dataclasses
@@ -151,7 +151,7 @@ def merge_datasets(datasets: "list[xr.Dataset]") -> "xr.Dataset":
         if differing:
             raise ResultsError(
                 f"Seed {seed} is in more than one part, with different results ({', '.join(differing)}). "
-                "Merge only one of them, or run both with the same version on the same kind of machine."
+                "Give every part its own seeds: rounding can depend on the machine and on how many cells run together."
             )
     return merged.isel(seed=firsts)
 

@@ -1,5 +1,6 @@
 """Experiments that come with the package. Each docstring states its command, its time and what to expect."""
 
+import dataclasses
 import difflib
 from collections.abc import Callable
 
@@ -7,6 +8,7 @@ from airbayes.errors import ConfigError
 from airbayes.experiment.config import (
     ChannelConfig,
     ExperimentConfig,
+    LidarConfig,
     MomentumConfig,
     NetworkConfig,
     ProblemConfig,
@@ -51,7 +53,48 @@ def blobs() -> ExperimentConfig:
     )
 
 
-PRESETS: dict[str, Callable[[], ExperimentConfig]] = {"gaussian": gaussian, "blobs": blobs}
+def quick() -> ExperimentConfig:
+    """The paper's study in small: PointNet on simulated lidar, does channel noise give honest confidence?"""
+    return ExperimentConfig(
+        name="quick",
+        methods=("cd_dsgld", "q_dsgd"),
+        policies=("optimal", "common"),
+        evaluations=15,
+        saved_samples=10,
+        problem=ProblemConfig(kind="pointnet"),
+        lidar=LidarConfig(per_class=8, points=32, test_per_class=50, validation_per_class=20),
+        network=NetworkConfig(topologies=("full", "ring")),
+        channel=ChannelConfig(snr_db=(-10.0, 10.0, 30.0)),
+        sampling=SamplingConfig(eta=1e-3, steps=1500, burn_in=900, thin=20, drift="tamed"),
+    )
+
+
+def paper() -> ExperimentConfig:
+    """Fig. 2 in full: three graphs, 0 to 30 dB, 15,000 iterations, on simulated lidar, with the references."""
+    return ExperimentConfig(
+        name="paper",
+        methods=("cd_dsgld", "q_dsgd", "dsgld", "dsgd", "sgld", "local_sgld", "local_sgd"),
+        policies=("optimal", "common"),
+        evaluations=50,
+        problem=ProblemConfig(kind="pointnet"),
+        channel=ChannelConfig(snr_db=tuple(float(snr) for snr in range(0, 31, 5))),
+        sampling=SamplingConfig(eta=1e-4, steps=15_000, burn_in=10_000, thin=50, drift="tamed"),
+    )
+
+
+def paper_real() -> ExperimentConfig:
+    """Fig. 2 on real objects: name your object set, `airbayes run paper-real --lidar.source FILE.npz`."""
+    config = paper()
+    return dataclasses.replace(config, name="paper-real", lidar=dataclasses.replace(config.lidar, source=""))
+
+
+PRESETS: dict[str, Callable[[], ExperimentConfig]] = {
+    "quick": quick,
+    "paper": paper,
+    "paper-real": paper_real,
+    "gaussian": gaussian,
+    "blobs": blobs,
+}
 
 
 def preset(name: str) -> ExperimentConfig:

@@ -13,6 +13,7 @@ from airbayes.experiment.files import write_atomically, write_text
 from airbayes.power import transition_snr_db
 from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.gaussian_figure import gaussian_figure
+from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.tables import cells_csv, law_table, snr_tables
 
 RHAT_LIMIT = 1.1
@@ -65,13 +66,20 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
     """Figures as PNG and SVG, and every cell as CSV; returns the names."""
     written = ["cells.csv"]
     linear = config.problem.kind == "linear"
-    stem, draw = ("gaussian", gaussian_figure) if linear else ("fig2", accuracy_figure)
     # Nothing to draw without a network, or where every cell diverged.
     if not set(config.methods) <= set(UNCONNECTED_METHODS) and bool((dataset.status == STATUS_CODES["ok"]).any()):
-        figure = draw(dataset, predicted_transitions(config))
-        for suffix in ("png", "svg"):
-            write_atomically(folder / f"{stem}.{suffix}", lambda path: figure.savefig(path, dpi=150))
-            written.append(f"{stem}.{suffix}")
+        transitions = predicted_transitions(config)
+        drawn = (
+            {"gaussian": gaussian_figure(dataset, transitions)}
+            if linear
+            else {"fig2": accuracy_figure(dataset, transitions), "iterations": iterations_figure(dataset)}
+        )
+        for stem, figure in drawn.items():
+            for suffix in ("png", "svg"):
+                write_atomically(
+                    folder / f"{stem}.{suffix}", lambda path, figure=figure: figure.savefig(path, dpi=150)
+                )
+                written.append(f"{stem}.{suffix}")
     write_text(folder / "cells.csv", cells_csv(dataset))
     return written
 

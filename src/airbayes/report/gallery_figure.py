@@ -19,7 +19,7 @@ def gallery_figure(objects: ObjectSet, columns: int = 6) -> Figure:
     figure = Figure(figsize=(2.1 * columns, 1.75 * len(classes) + 0.7), layout="constrained")
     grid = figure.subplots(len(classes), columns, squeeze=False)
     for row, label in enumerate(classes):
-        grid[row, 0].set_ylabel(objects.class_names[label], fontweight="bold")
+        grid[row, 0].set_ylabel(objects.class_names[label], fontweight="bold", parse_math=False)
         chosen = spread_by_range(objects, label, columns)
         for column, axes in enumerate(grid[row]):
             _prepare(axes)

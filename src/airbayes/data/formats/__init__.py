@@ -9,9 +9,10 @@ import numpy as np
 
 from airbayes.data.formats import class_folder, object_set
 from airbayes.data.formats.classes import check_known, parse_classes
-from airbayes.data.formats.common import Collector, EnoughObjects, LoadOptions, LoadReport, at, printable
+from airbayes.data.formats.common import Collector, EnoughObjects, LoadOptions, LoadReport, at
 from airbayes.data.formats.detect import FORMATS, detect_format
 from airbayes.data.objects import ObjectSet
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 __all__ = ["FORMATS", "LoadOptions", "LoadReport", "detect_format", "load", "parse_classes"]

@@ -43,7 +43,7 @@ def yaw_of(rotation: np.ndarray) -> float:
 
 
 def rows_in_box(points: np.ndarray, centre: np.ndarray, rotation: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Rows of the points (x, y, z, ...) in the box, faces included; `rotation` has its length, width and height axes."""
+    """Rows of the points (x, y, z, ...) in the box, faces included; `rotation`: its length, width and height axes."""
     half = np.asarray(size, np.float64) / 2
     # The box lies in this upright square, which is quick to test; the exact test is left with few points.
     reach = float(np.linalg.norm(half))

@@ -5,7 +5,8 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from airbayes.data.formats.common import at, checked_text, printable, read_lines
+from airbayes.data.formats.common import at, checked_text, read_lines
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 MAX_BYTES = 1_000_000

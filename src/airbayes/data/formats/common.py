@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.data.objects import ObjectSet, from_clouds
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 MAX_FILE_BYTES = 256 << 20  # of one file that is read whole; a sweep has 1 to 5 MB
@@ -148,12 +149,6 @@ def at(path: Path, *, byte: int | None = None, line: int | None = None) -> str:
     return f"{printable(str(path), 400)}{place}"
 
 
-def printable(text: str, limit: int = 60) -> str:
-    """Text from a file made safe to show: no control characters, not too long."""
-    shown = "".join(character if character.isprintable() else "?" for character in text[: limit + 1])
-    return shown if len(shown) <= limit else shown[:limit] + "…"
-
-
 def checked_text(text: str, where: str) -> str:
     """A name from a file, or an error if it is too long or not proper text: it goes into fixed-width columns."""
     if len(text) > MAX_TEXT or not text.isprintable():
@@ -170,7 +165,7 @@ def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         if status.st_size > max_bytes:
             raise DataError(f"{at(path)}: {status.st_size:,} bytes; the limit is {max_bytes:,}.")
         with open(path, "rb") as stream:
-            return stream.read(max_bytes)
+            return stream.read(status.st_size)  # no more, even if it grows meanwhile
     except FileNotFoundError:
         raise DataError(f"{at(path)}: missing.") from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from airbayes.data.formats.common import MAX_CLOUD_POINTS, at, printable, read_bytes
+from airbayes.data.formats.common import MAX_CLOUD_POINTS, at, read_bytes
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 MAGIC = b"ARROW1"

@@ -7,8 +7,9 @@ import numpy as np
 
 from airbayes.data.formats.boxes import box_row, checked_rotation, checked_size, rows_in_box
 from airbayes.data.formats.classes import invert
-from airbayes.data.formats.common import Collector, at, finite_rows, parse_number, printable, read_lines
+from airbayes.data.formats.common import Collector, at, finite_rows, parse_number, read_lines
 from airbayes.data.formats.point_files import read_sweep
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 CLASSES = invert(

@@ -11,9 +11,10 @@ import numpy as np
 
 from airbayes.data.formats.boxes import box_row, checked_size, rotation_from_quaternion, rows_in_box
 from airbayes.data.formats.classes import invert
-from airbayes.data.formats.common import Collector, at, finite_rows, folders, printable
+from airbayes.data.formats.common import Collector, at, finite_rows, folders
 from airbayes.data.formats.json_table import read_table
 from airbayes.data.formats.point_files import read_sweep
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 SOURCE = "nuscenes"

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from airbayes.data.formats.common import MAX_CLOUD_POINTS, MAX_FILE_BYTES, at, parse_count, printable
+from airbayes.data.formats.common import MAX_CLOUD_POINTS, MAX_FILE_BYTES, at, parse_count
 from airbayes.data.formats.text_table import LIGHT_NAMES, read_columns
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 MAX_HEADER = 64 << 10

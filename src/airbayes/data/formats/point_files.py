@@ -12,7 +12,7 @@ from airbayes.data.object_file import parse_npy, read_arrays
 from airbayes.errors import DataError
 
 SUFFIXES = (".npy", ".npz", ".bin", ".pcd", ".ply", ".xyz", ".csv", ".txt")
-NPZ_BYTES = 512 << 20
+NPZ_BYTES = 512 << 20  # when unpacked
 
 
 def read_cloud(path: Path, collector: Collector) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +67,6 @@ def _plain(array: np.ndarray, path: Path) -> np.ndarray:
 
 def _from_npz(path: Path) -> np.ndarray:
     """The array `points` (and `intensity`), or the only one."""
-    read_bytes(path)  # refuses what is no plain file, or is too large
     arrays = read_arrays(path, NPZ_BYTES)
     if "points" not in arrays and len(arrays) != 1:
         raise DataError(f"{at(path)}: no array 'points' among {len(arrays)} arrays.")

@@ -15,12 +15,12 @@ from airbayes.data.formats.common import (
     files,
     finite_rows,
     parse_count,
-    printable,
     read_bytes,
     read_lines,
     read_records,
 )
 from airbayes.data.formats.text_table import read_columns
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 SOURCE = "sydney"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from airbayes.data.formats.common import MAX_CLOUD_POINTS, at, printable
+from airbayes.data.formats.common import MAX_CLOUD_POINTS, at
+from airbayes.data.text import printable
 from airbayes.errors import DataError
 
 COMMENTS = ("#", "//")

@@ -180,7 +180,8 @@ def bus(rng: Generator) -> list[Part]:
         x = back + k * length / pillars
         if x < front - slant - 0.3:
             parts += [
-                box((x - 0.06, x + 0.06), (sill, head), 0.08, paint, y=side * (width / 2 - 0.05)) for side in (1.0, -1.0)
+                box((x - 0.06, x + 0.06), (sill, head), 0.08, paint, y=side * (width / 2 - 0.05))
+                for side in (1.0, -1.0)
             ]
     if rng.random() < 0.4:  # air conditioning on the roof
         x = between(rng, back + 1.0, front - 3.5)
