@@ -43,8 +43,8 @@ def claims_command(args: list[str]) -> int:
 
 
 def _score(folder: Path, quiet: bool) -> None:
-    from airbayes.experiment.store import read_dataset
-    from airbayes.report.claims import CLAIMS_FILE, claims_table, write_claims
+    from airbayes.experiment.store import CLAIMS_FILE, read_dataset
+    from airbayes.report.claims import claims_table, write_claims
     from airbayes.report.claims_show import show_claims
 
     console = make_console(quiet)

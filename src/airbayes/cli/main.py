@@ -15,6 +15,7 @@ commands:
   run EXPERIMENT     run a preset or an experiment file (.toml); `airbayes run --list` shows the presets
   merge DIR DIR ...  put runs together that were split by seed
   claims DIR ...     score the paper's claims on finished studies
+  predict RUN FILE   class probabilities and uncertainty of objects, from a trained run
   data COMMAND ...   simulate, inspect and convert lidar objects
 
 options:
@@ -60,13 +61,17 @@ def _dispatch(args: list[str]) -> int:
         from airbayes.cli.claims import claims_command
 
         return claims_command(args[1:])
+    if args[0] == "predict":
+        from airbayes.cli.predict import predict_command
+
+        return predict_command(args[1:])
     if args[0] == "data":
         from airbayes.cli.data import data_command
 
         return data_command(args[1:])
     raise AirbayesError(
-        f"Unknown command {args[0]!r}. Commands: run, merge, claims, data; for example `airbayes run gaussian`. "
-        "See `airbayes --help`."
+        f"Unknown command {args[0]!r}. Commands: run, merge, claims, predict, data; for example "
+        "`airbayes run gaussian`. See `airbayes --help`."
     )
 
 

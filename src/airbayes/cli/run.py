@@ -76,18 +76,30 @@ def _already_complete(config: ExperimentConfig, folder: Path, force: bool, conso
 
 
 def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Console) -> int:
+    from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
-    from airbayes.experiment.grid import run_grid
-    from airbayes.experiment.store import read_dataset, write_results
+    from airbayes.experiment.grid import run_variants
+    from airbayes.experiment.store import CLAIMS_FILE, read_dataset, write_partial_results, write_results
+    from airbayes.report.claims import claims_table, missing_for_claims, write_claims
+    from airbayes.report.claims_show import show_claims
     from airbayes.report.files import show_tables, write_report_files
 
     with make_reporter(progress) as reporter:
+        check_compiler()
         builder = Builder(config)
-        results = run_grid(config, reporter, builder)
+        results = []
+        for done in run_variants(builder, reporter):
+            results += done
+            write_partial_results(folder, config, results, builder.problem.attributes())
     write_results(folder, config, results, builder.problem.attributes())
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
     show_tables(dataset, config, console)
+    if not missing_for_claims(dataset):
+        records = claims_table(dataset)
+        write_claims(folder, dataset, records)
+        show_claims(records, console)
+        written.append(CLAIMS_FILE)
     names = ", ".join(["summary.json", "results.nc", "config.toml", *written])
     console.print(f"\nWritten to {folder}: {names}")
     return 0

@@ -65,14 +65,16 @@ class ClassProblem(Problem):
         observer = self.observer(outcome.seed, outcome.is_sampler)
         # From the host: as numpy arrays filter_vmap would not map over them.
         tracker, theta = jax.tree.map(jnp.asarray, (outcome.tracker, outcome.theta))
-        per_chain, bins, confusion = jax.tree.map(np.asarray, _scores(observer, tracker, theta))
+        per_chain, (count, accuracy, confidence), confusion = jax.tree.map(
+            np.asarray, _scores(observer, tracker, theta)
+        )
         per_agent = {name: values.mean(axis=0) for name, values in per_chain.items()}
         if not outcome.is_sampler:
             per_agent |= _early_stopped(outcome.history)
         if len(theta) > 1:
             per_agent |= jax.tree.map(np.asarray, _ensemble(observer, tracker, theta))
         scalars = {name: float(values.mean()) for name, values in per_agent.items()}
-        return Metrics(scalars, per_agent, _bin_arrays(*bins, confusion), self._samples(outcome))
+        return Metrics(scalars, per_agent, _bin_arrays(count, accuracy, confidence, confusion), self._samples(outcome))
 
     def _samples(self, outcome: Outcome) -> np.ndarray | None:
         """θ to predict with later, of the first chain."""

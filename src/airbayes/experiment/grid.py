@@ -3,6 +3,7 @@
 import dataclasses
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, runtime_checkable
 
 import equinox as eqx
@@ -46,36 +47,66 @@ def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | No
     check_config(config)
     check_compiler()
     builder = builder or Builder(config)
-    results: list[CellResult] = []
-    for variant, cells in group_by_variant(enumerate_cells(config)).items():
-        reporter.begin(variant, len(cells), config.sampling.steps)
-        done = []
-        for batch in _batches(cells, config.cells_per_batch):
-            done += run_batch(builder, batch, reporter)
-        reporter.finish(variant, done)
-        results += done
-    return results
+    return [result for variant in run_variants(builder, reporter) for result in variant]
 
 
-def run_batch(builder: Builder, cells: list[Cell], reporter: Reporter) -> list[CellResult]:
-    """Cells of one variant, together."""
-    sampling = builder.config.sampling
+def run_variants(builder: Builder, reporter: Reporter) -> Iterator[list[CellResult]]:
+    """The results of one variant after the other; while one runs, the next is compiled."""
+    config = builder.config
+    groups = group_by_variant(enumerate_cells(config))
+    jobs = [batch for cells in groups.values() for batch in _batches(cells, config.cells_per_batch)]
+    done: list[CellResult] = []
+    with ThreadPoolExecutor(1) as ahead:
+        compiling = ahead.submit(_prepare, builder, jobs[0])
+        for index, job in enumerate(jobs):
+            variant = job[0].variant
+            if not done:
+                reporter.begin(variant, len(groups[variant]), config.sampling.steps)
+            ready = compiling.result()
+            reporter.compiled(variant, ready.seconds)
+            if index + 1 < len(jobs):
+                compiling = ahead.submit(_prepare, builder, jobs[index + 1])
+            done += run_batch(builder, ready, reporter)
+            if len(done) == len(groups[variant]):
+                reporter.finish(variant, done)
+                yield done
+                done = []
+
+
+@dataclasses.dataclass(frozen=True)
+class Ready:
+    """A batch of cells that is compiled, with its first step taken."""
+
+    cells: list[Cell]
+    loop: Loop
+    batch: Batch
+    carry: Carry
+    seconds: float  # that compiling took
+
+
+def _prepare(builder: Builder, cells: list[Cell]) -> Ready:
+    started = time.perf_counter()
     loop = make_loop(builder.config)
     batch, theta = make_batch(builder, cells)
-    carry = loop.start(batch, theta)
+    carry = jax.block_until_ready(loop.advance(batch, loop.start(batch, theta), 0, 1))
+    return Ready(cells, loop, batch, carry, time.perf_counter() - started)
+
+
+def run_batch(builder: Builder, ready: Ready, reporter: Reporter) -> list[CellResult]:
+    """Cells of one variant, together, from their first step to the last."""
+    sampling, batch, carry = builder.config.sampling, ready.batch, ready.carry
     evaluated = evaluation_steps(builder.config)
     snapshots = []
-    begin, started = 0, time.perf_counter()
+    begin = 1
     for end in chunk_ends(sampling.steps, evaluated):
-        carry = jax.block_until_ready(loop.advance(batch, carry, begin, end))
-        if begin == 0:
-            reporter.compiled(cells[0].variant, time.perf_counter() - started)
+        if end > begin:
+            carry = jax.block_until_ready(ready.loop.advance(batch, carry, begin, end))
         if end in evaluated:
             snapshots.append(jax.tree.map(np.asarray, _snapshot(batch, carry)))
         begin = end
-        reporter.advance(cells[0].variant, end)
+        reporter.advance(ready.cells[0].variant, end)
     history = {name: np.stack([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
-    return [_finish(builder, cell, index, carry, history) for index, cell in enumerate(cells)]
+    return [_finish(builder, cell, index, carry, history) for index, cell in enumerate(ready.cells)]
 
 
 def make_loop(config: ExperimentConfig) -> Loop:

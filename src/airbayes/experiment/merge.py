@@ -5,7 +5,6 @@ experiment run twice, so a difference means other code, other data, or rounding 
 """
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,16 @@ import numpy as np
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.files import write_atomically, write_text
-from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples, write_samples
+from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import (
     CONFIG,
     GRAPHS,
-    RESULTS,
-    SUMMARY,
     csv_graphs,
     portable,
     prepare_folder,
     read_dataset,
     read_summary,
+    write_folder,
 )
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 
@@ -64,15 +61,7 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> lis
     summary = merge_summaries([part.summary for part in parts])
     if prepare_folder(out, config, force=force):
         raise ResultsError(f"{out} already holds this experiment, complete. Use --force to replace it.")
-    (out / SUMMARY).unlink(missing_ok=True)  # written last: a folder with it is complete
-    for name, edges in parts[0].graphs.items():
-        (out / GRAPHS).mkdir(exist_ok=True)
-        write_atomically(out / GRAPHS / name, lambda path, edges=edges: path.write_bytes(edges))
-    write_text(out / CONFIG, dump_config(config))
-    encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
-    write_atomically(out / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
-    write_samples(out, samples, sample_attributes)
-    write_text(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes)
     return seeds
 
 

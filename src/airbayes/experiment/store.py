@@ -4,8 +4,12 @@ import dataclasses
 import json
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from airbayes.errors import ConfigError, ResultsError
+from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import to_dataset, to_summary
 from airbayes.experiment.files import write_atomically, write_text
@@ -13,7 +17,12 @@ from airbayes.experiment.grid import CellResult
 from airbayes.experiment.sample_files import write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", "graphs"
+CLAIMS_FILE = "claims.json"  # of these results; written by the report
+PARTIAL = "partial.nc"  # what a run has finished so far
 
 
 def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = False) -> bool:
@@ -68,27 +77,50 @@ def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
 def write_results(
     folder: Path, config: ExperimentConfig, results: list[CellResult], attributes: dict[str, str | int] | None = None
 ) -> None:
-    """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete.
-
-    Nothing in the folder is touched before a run has ended, so an interrupted run leaves older results as they were.
-    """
+    """Everything a finished run leaves; nothing of an older run is touched before."""
     attributes = attributes or {}
-    dataset = to_dataset(config, results).assign_attrs(attributes)
-    encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
-    (folder / SUMMARY).unlink(missing_ok=True)
-    for path in csv_graphs(config):
-        (folder / GRAPHS).mkdir(exist_ok=True)
-        edges = path.read_bytes()
-        write_atomically(folder / GRAPHS / path.name, lambda copy, edges=edges: copy.write_bytes(edges))
-    write_text(folder / CONFIG, dump_config(portable(config)))
-    write_atomically(folder / RESULTS, lambda path: dataset.to_netcdf(path, engine="h5netcdf", encoding=encoding))
     samples = {
         result.cell: result.metrics.samples
         for result in results
         if result.metrics is not None and result.metrics.samples is not None
     }
+    graphs = {path.name: path.read_bytes() for path in csv_graphs(config)}
+    dataset = to_dataset(config, results).assign_attrs(attributes)
+    write_folder(folder, portable(config), graphs, dataset, to_summary(config, results), samples, attributes)
+
+
+def write_partial_results(
+    folder: Path, config: ExperimentConfig, results: list[CellResult], attributes: dict[str, str | int]
+) -> None:
+    """What is done so far, under a name of its own: a run that is killed leaves its finished methods."""
+    _write_dataset(folder / PARTIAL, to_dataset(config, results).assign_attrs(attributes))
+
+
+def write_folder(
+    folder: Path,
+    config: ExperimentConfig,
+    graphs: dict[str, bytes],
+    dataset: "xr.Dataset",
+    summary: dict,
+    samples: dict[Cell, np.ndarray],
+    attributes: dict[str, str | int],
+) -> None:
+    """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete."""
+    for old in (SUMMARY, CLAIMS_FILE):
+        (folder / old).unlink(missing_ok=True)
+    for name, edges in graphs.items():
+        (folder / GRAPHS).mkdir(exist_ok=True)
+        write_atomically(folder / GRAPHS / name, lambda copy, edges=edges: copy.write_bytes(edges))
+    write_text(folder / CONFIG, dump_config(config))
+    _write_dataset(folder / RESULTS, dataset)
     write_samples(folder, samples, attributes)
-    write_text(folder / SUMMARY, json.dumps(to_summary(config, results), indent=1, allow_nan=False) + "\n")
+    write_text(folder / SUMMARY, json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    (folder / PARTIAL).unlink(missing_ok=True)
+
+
+def _write_dataset(path: Path, dataset: "xr.Dataset") -> None:
+    encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
+    write_atomically(path, lambda part: dataset.to_netcdf(part, engine="h5netcdf", encoding=encoding))
 
 
 def read_summary(folder: Path) -> dict:

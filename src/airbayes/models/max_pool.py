@@ -10,14 +10,16 @@ Where points tie exactly (clouds are resampled with replacement, so they do) the
 them and this one gives it all to the first. Tied copies of one point have equal x, so ∂W and ∂b are the same, and
 so is every parameter gradient before this layer: only ∂x differs, and its sum over the copies does not.
 
-On a CPU the scores [cloud, point, channel] are made and used a few clouds at a time, while they are in the cache;
-other devices take all clouds at once.
+On a CPU the scores [cloud, point, channel] are made and used a few clouds at a time, while they are in the cache; an
+NVIDIA GPU has kernels of its own (`max_pool_gpu`); other devices take all clouds at once.
 """
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
+
+from airbayes.models import max_pool_gpu
 
 # TF32, the default for float32 on recent GPUs, keeps 10 bits: scores and gradients would be off by 1e-3, and the
 # agreement with the plain form (1e-5) would be lost. Full precision is asked for; a CPU always gives it.
@@ -52,7 +54,9 @@ def _pool(x: Clouds, kernel: Kernel, bias: Float[Array, " channel"]) -> Pooled:
 
 
 def _forward(x, kernel, bias):
-    best, winner = lax.platform_dependent(x, kernel, cpu=_chunked_winners, default=_winners)
+    # Only the branch of the device at hand is compiled.
+    on_gpu = max_pool_gpu.winners if max_pool_gpu.fits(x, kernel) else _winners
+    best, winner = lax.platform_dependent(x, kernel, cpu=_chunked_winners, cuda=on_gpu, default=_winners)
     out = jax.nn.relu(best + bias)
     return out, (x, kernel, winner, out)
 
@@ -60,7 +64,9 @@ def _forward(x, kernel, bias):
 def _backward(residuals, cotangent):
     x, kernel, winner, out = residuals
     g = jnp.where(out > 0, cotangent, 0.0)
-    d_x, d_kernel = lax.platform_dependent(x, kernel, winner, g, cpu=_chunked_pull_back, default=_pull_back)
+    on_gpu = max_pool_gpu.pull_back if max_pool_gpu.fits(x, kernel) else _pull_back
+    branches = {"cpu": _chunked_pull_back, "cuda": on_gpu, "default": _pull_back}
+    d_x, d_kernel = lax.platform_dependent(x, kernel, winner, g, **branches)
     return d_x, d_kernel, g.sum(axis=0)
 
 

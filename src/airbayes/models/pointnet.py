@@ -8,6 +8,7 @@ all other kernels start Glorot-uniform, all other biases at zero. The priors her
 T-Nets' last biases: they pull the matrices towards zero, not towards the identity, as the paper's N(0, I) does.
 """
 
+import functools
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal
@@ -108,6 +109,18 @@ class PointNet(eqx.Module):
         return self.head(pool, transform(self.tnet_feature, pool, x))
 
 
+@functools.cache
+def _shape_of(num_classes: int) -> tuple[jax.ShapeDtypeStruct, Callable]:
+    """The shape of the flat θ and the way back, without computing a network."""
+    found = {}
+
+    def flatten():
+        flat, found["unravel"] = ravel_pytree(PointNet(jax.random.key(0), num_classes))
+        return flat
+
+    return jax.eval_shape(flatten), found["unravel"]
+
+
 class PointNetClassifier(Classifier):
     """PointNet with one flat θ. Whole batches go through it, so that the pooling may work on chunks of clouds."""
 
@@ -121,7 +134,7 @@ class PointNetClassifier(Classifier):
             raise AirbayesError(f"PointNet needs at least 2 classes, got {num_classes}.")
         if pooling not in POOLINGS:
             raise AirbayesError(f"Pooling {pooling!r} is not known; use one of {', '.join(POOLINGS)}.")
-        flat, self.unravel = ravel_pytree(PointNet(jax.random.key(0), num_classes))
+        flat, self.unravel = _shape_of(num_classes)
         self.num_classes, self.num_params, self.pooling = num_classes, flat.size, pooling
 
     def init(self, key: Key[Array, ""]) -> Float[Array, " param"]:

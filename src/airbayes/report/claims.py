@@ -21,6 +21,7 @@ import xarray as xr
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.files import write_text
+from airbayes.experiment.store import CLAIMS_FILE
 from airbayes.report.paired import (
     ABOVE_CHANCE,
     LEVEL,
@@ -34,7 +35,6 @@ from airbayes.report.paired import (
     read_pair,
 )
 
-CLAIMS_FILE = "claims.json"
 DIGITAL = "q_dsgd"
 GAINS = ("optimal", "common")  # the paper's power policy, then ours
 GRAPHS = ("full", "star", "ring")  # the paper's; others in a study are not part of its claims

@@ -76,9 +76,7 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
         )
         for stem, figure in drawn.items():
             for suffix in ("png", "svg"):
-                write_atomically(
-                    folder / f"{stem}.{suffix}", lambda path, figure=figure: figure.savefig(path, dpi=150)
-                )
+                write_atomically(folder / f"{stem}.{suffix}", lambda path, figure=figure: figure.savefig(path, dpi=150))
                 written.append(f"{stem}.{suffix}")
     write_text(folder / "cells.csv", cells_csv(dataset))
     return written

@@ -1,0 +1,197 @@
+"""`airbayes predict`: use a trained run on new objects."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from airbayes.cli.data import LoadOptions
+from airbayes.cli.progress import make_console, plural
+from airbayes.data.formats import parse_classes
+from airbayes.data.formats.any_path import SINGLE, load_any
+from airbayes.data.formats.common import at
+from airbayes.data.text import printable
+from airbayes.errors import AirbayesError, DataError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from airbayes.cli.predict_show import Answers, Asked
+    from airbayes.experiment.prediction import Predictions
+
+USAGE = "usage: airbayes predict RUN FILE [FILE ...] [--abstain-below 0.7] [--json] [--csv FILE]"
+EVERY_OBJECT = LoadOptions(min_points=1)  # few points are for the model to be unsure about
+LARGE_M = 30.0  # the longest vehicles have 25 m; what is larger is hardly one object
+HUGE_M = 1000.0  # other units, or nonsense; the network could overflow without a sign
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictOptions:
+    abstain_below: float | None = None
+    """Decline to answer where the confidence is below this, 0 to 1."""
+    draws: int = 1
+    """Average over so many random draws of each object's points; 1 is what the run's own scores are of."""
+    limit: int = 40
+    """Rows shown in the table."""
+    json: bool = False
+    """Print one JSON object a line instead of the table; all objects."""
+    csv: Path | None = None
+    """Also write all objects to this CSV file."""
+    force: bool = False
+    """Replace the CSV file if it is there."""
+    debug: bool = False
+    """Show Python tracebacks."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelOptions:
+    method: str | None = None
+    """Which method's samples, such as dsgld or cd_dsgld:common; the most trustworthy stored one when left out."""
+    topology: str | None = None
+    """Of which graph; full when left out, if stored."""
+    snr_db: float | None = None
+    """At which SNR in dB, inf for ideal links; the highest when left out."""
+    seed: int | None = None
+    """Of which seed; the lowest when left out."""
+    agent: int = 0
+    """Of which agent."""
+
+
+def predict_command(args: list[str]) -> int:
+    import tyro
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+        """Results folder of a PointNet run with stored samples (--saved-samples)."""
+        files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE ...")]
+        """Objects: single clouds (npy, npz, bin, pcd, ply, xyz, csv, txt), object sets (npz), data sets (folders)."""
+        options: Annotated[PredictOptions, tyro.conf.arg(name="")] = PredictOptions()
+        model: Annotated[ModelOptions, tyro.conf.arg(name="")] = ModelOptions()
+        load: Annotated[LoadOptions, tyro.conf.arg(name="")] = EVERY_OBJECT
+
+    given = tyro.cli(
+        Arguments,
+        prog="airbayes predict",
+        description="Class probabilities, confidence, entropy and mutual information of objects, from a trained run.",
+        args=args,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    _check(given.files, given.options)
+    from airbayes.experiment.trained import Wanted, open_trained
+
+    notes = make_console(stderr=True)
+    trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)))
+    asked, clouds = _read(given.files, given.load, notes)
+    with notes.status(f"predicting {plural(len(clouds), 'object')} ..."):
+        from airbayes.cli.predict_show import Answers
+        from airbayes.experiment.prediction import predict_clouds
+
+        found = predict_clouds(trained, clouds, given.options.draws)
+    _check_finite(asked, found)
+    answers = Answers(asked, found, trained.class_names, given.options.abstain_below)
+    top = notes if given.options.json else make_console()
+    top.print(f"Model: {printable(str(trained), 200)}", markup=False)
+    if len(trained.theta) == 1:
+        top.print("One θ has no spread: its mutual information is 0 whatever the object.", markup=False)
+    if any(_same(path, trained.source) for path in given.files):
+        text = "The run learned from objects of this set: the accuracy on them is no measure of new ones."
+        notes.print(text, markup=False)
+    _show(answers, given.options, top)
+    return 0
+
+
+def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
+    """Before anything is read."""
+    if not files:
+        raise AirbayesError(f"Name at least one file with objects.\n  {USAGE}")
+    if options.abstain_below is not None and not 0 <= options.abstain_below <= 1:
+        raise AirbayesError(f"--abstain-below {options.abstain_below}: need a probability, 0 to 1.")
+    if options.draws < 1 or options.limit < 1:
+        raise AirbayesError(f"--draws {options.draws} --limit {options.limit}: both need at least 1.")
+    if options.csv is None:
+        return
+    if options.csv.is_dir() or not options.csv.absolute().parent.is_dir():
+        raise AirbayesError(f"--csv {options.csv}: need a file in a folder that exists.")
+    if options.csv.exists() and not options.force:
+        raise AirbayesError(f"{options.csv} exists. Use another name, or --force to replace it.")
+
+
+def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "tuple[list[Asked], list[np.ndarray]]":
+    """All objects of all paths, in order, and a word on what was left out."""
+    from airbayes.cli.predict_show import Asked
+
+    asked: list[Asked] = []
+    clouds: list[np.ndarray] = []
+    for path in paths:
+        objects, report = load_any(
+            path,
+            options.format,
+            classes=parse_classes(options.classes),
+            min_points=options.min_points,
+            skip_bad=options.skip_bad,
+            max_objects=options.max_objects,
+        )
+        single = report.format == SINGLE
+        for row in range(len(objects)):
+            truth = None if single else objects.class_names[objects.label[row]]
+            asked.append(Asked(str(path), None if single else row, truth))
+            clouds.append(objects.cloud(row))
+        for reason, count in report.skipped.items():
+            notes.print(f"{at(path)}: left out {count:,} × {reason}.", markup=False)
+        for message in report.messages:
+            notes.print(f"  {printable(message, 500)}", markup=False)
+        if report.left_out:
+            text = f"{sum(report.left_out.values()):,} of source classes not asked for (--classes)"
+            notes.print(f"{at(path)}: left out {text}.", markup=False)
+    if not clouds:
+        raise DataError("No objects are left to predict.")
+    _check_extents(asked, clouds, notes)
+    return asked, clouds
+
+
+def _check_extents(asked: "list[Asked]", clouds: list[np.ndarray], notes: "Console") -> None:
+    """A network answers whatever it is asked, so what cannot be an object is refused or remarked on here."""
+    large = []
+    for each, cloud in zip(asked, clouds, strict=True):
+        extent = max(
+            high - low for low, high in zip(cloud.min(axis=0).tolist(), cloud.max(axis=0).tolist(), strict=True)
+        )
+        if extent > HUGE_M:
+            text = f"{extent:,.6g} m across; an object in metres has at most {HUGE_M:g}"
+            raise DataError(f"{printable(each.shown, 400)}: {text}. Is it in other units?")
+        if extent > LARGE_M:
+            large.append(each)
+    if large:
+        text = f"more than {LARGE_M:g} m across, the first {printable(large[0].shown, 80)}"
+        notes.print(f"{plural(len(large), 'object')} {text}. A whole sweep is not an object.", markup=False)
+
+
+def _check_finite(asked: "list[Asked]", found: "Predictions") -> None:
+    """No numbers, no answer."""
+    bad = np.flatnonzero(~np.isfinite(found.probabilities).all(axis=1))
+    if len(bad):
+        shown = printable(asked[bad[0]].shown, 400)
+        raise DataError(f"{shown}: the network's output is not finite. Try another model with --method or --seed.")
+
+
+def _show(answers: "Answers", options: PredictOptions, console: "Console") -> None:
+    from airbayes.cli.predict_show import json_lines, print_table, print_tally, to_csv
+    from airbayes.experiment.files import write_text
+    from airbayes.experiment.prediction import tally
+
+    if options.csv is not None:
+        write_text(options.csv, to_csv(answers))
+    if options.json:
+        sys.stdout.write(json_lines(answers))
+    else:
+        print_table(answers, options.limit, console)
+    print_tally(tally(answers.found, answers.labels(), answers.abstain_below), answers, console)
+    if options.csv is not None:
+        console.print(f"Written: {printable(str(options.csv), 400)}", markup=False)
+
+
+def _same(path: Path, source: str) -> bool:
+    return Path(source).exists() and path.exists() and path.samefile(source)
