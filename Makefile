@@ -9,8 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
-run: $(VENV)/.run  ## the main study: table, figures and results in runs/gaussian
-	$(BIN)/airbayes run gaussian --out runs/gaussian --force
+run: $(VENV)/.run  ## the main study: tables, figures, verdicts and results in runs/quick
+	$(BIN)/airbayes run quick --out runs/quick --force
 
 test: $(VENV)/.test lint  ## lint, type check and all tests
 	$(BIN)/python -m pytest -n 2

@@ -76,7 +76,7 @@ def test_examples_in_total_must_divide():
 
 def test_clouds_are_centred_scaled_and_drawn_from_the_object():
     rng = np.random.default_rng(0)
-    cloud = rng.normal(size=(200, 3)).astype(np.float32) + [5, -3, 1]
+    cloud = rng.normal(size=(200, 3)).astype(np.float32) + np.array([5, -3, 1])
     objects = from_clouds([cloud, cloud[:12]], np.array([0, 1]), ("a", "b"))
     few, many = draw_clouds(objects, np.array([1, 0]), 64, 2.0, rng)
     originals = (cloud - cloud.mean(axis=0)) / 2
@@ -90,5 +90,5 @@ def test_clouds_are_centred_scaled_and_drawn_from_the_object():
 def test_moving_an_object_does_not_change_its_cloud():
     cloud = np.random.default_rng(0).normal(size=(30, 3))
     first = draw_cloud(cloud, 16, 3.0, np.random.default_rng(1))
-    moved = draw_cloud(cloud + [100, -50, 3], 16, 3.0, np.random.default_rng(1))
+    moved = draw_cloud(cloud + np.array([100, -50, 3]), 16, 3.0, np.random.default_rng(1))
     np.testing.assert_allclose(first, moved, atol=1e-5)

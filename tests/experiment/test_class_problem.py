@@ -122,6 +122,7 @@ def test_predictive_scores_are_those_of_the_mean_softmax(builder):
         sampling=dataclasses.replace(CONFIG.sampling, chains=1),
     )
     (result,) = run_grid(config, Silent())
+    assert result.metrics is not None
     test = builder.problem.class_data(0).test
     theta = jnp.asarray(result.metrics.samples)
     mean = jnp.exp(jax.vmap(lambda each: predict(builder.problem.model, each, test.inputs))(theta)).mean(axis=0)

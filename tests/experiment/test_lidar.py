@@ -16,6 +16,7 @@ from airbayes.experiment.config import (
     ProblemConfig,
     SamplingConfig,
 )
+from airbayes.experiment.dataset import to_summary
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.lidar_data import draw_split
 from airbayes.experiment.validate import check_config, find_problems
@@ -100,11 +101,23 @@ def test_a_whole_run_stores_scores_samples_and_what_repeats(source):
     results = run_grid(config, Silent(), builder)
     for result in results:
         assert result.status == "ok"
+        assert result.metrics is not None
+        assert result.metrics.samples is not None
         assert {"accuracy", "balanced_accuracy", "ece", "nll", "entropy"} <= set(result.metrics.scalars)
         assert result.metrics.samples.shape[1:] == (1, builder.problem.model.num_params)
-    digital = results[1].metrics.scalars
+    digital = to_summary(config, results)["cells"][1]
     assert {"polyak_ece", "tempered_ece", "early_ece", "temperature"} <= set(digital)
-    assert "flat: 20 examples from" in builder.problem.attributes()["repeated_examples"]
+    assert "flat: 20 examples from" in str(builder.problem.attributes()["repeated_examples"])
+
+
+def test_folds_of_different_size_run_together_and_padding_counts_for_nothing(source):
+    config = dataclasses.replace(config_for(source), methods=("cd_dsgld",), seeds=2, saved_samples=0)
+    sizes = [len(draw_split(config, seed).test.rows) for seed in (0, 1)]
+    assert sizes[0] != sizes[1]
+    for seed, result in enumerate(run_grid(config, Silent())):
+        assert result.metrics is not None
+        np.testing.assert_allclose(result.metrics.arrays["bin_count"][1].sum(axis=1), sizes[seed])
+        np.testing.assert_allclose(result.metrics.arrays["confusion"][1].sum(axis=(1, 2)), sizes[seed])
 
 
 def test_the_prior_of_a_layer_follows_its_fan_in(source):
@@ -112,7 +125,7 @@ def test_the_prior_of_a_layer_follows_its_fan_in(source):
     config = dataclasses.replace(
         config, problem=ProblemConfig(kind="pointnet", prior_scaling="fan-in", prior_scale=2.0)
     )
-    scale = build_problem(config).prior_scale()
+    scale = np.asarray(build_problem(config).prior_scale())
     assert scale[:24].tolist() == pytest.approx([2 / 3**0.5] * 24)  # the first kernel is 3 → 8
     assert scale[-1] == pytest.approx(2 / 32**0.5)
 

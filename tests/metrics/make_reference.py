@@ -47,7 +47,7 @@ def reference(seed: int, examples: int, classes: int, bins: int) -> dict[str, An
         "ece_equal_mass": netcal.ECE(bins, equal_intervals=False).measure(*given),
         "mce_equal_mass": netcal.MCE(bins, equal_intervals=False).measure(*given),
         "nll": sklearn.log_loss(labels, p, labels=all_classes),
-        "brier": sklearn.brier_score_loss(labels, p, labels=all_classes, scale_by_half=False),
+        "brier": sklearn.brier_score_loss(labels, p, labels=all_classes, scale_by_half=False),  # pyright: ignore[reportArgumentType]
         "accuracy": sklearn.accuracy_score(labels, predicted),
         "balanced_accuracy": sklearn.balanced_accuracy_score(labels, predicted),
         "confusion_matrix": sklearn.confusion_matrix(labels, predicted, labels=all_classes).tolist(),

@@ -76,3 +76,17 @@ def test_vmap_and_jit_equal_the_loop():
     for i in range(3):
         for name, value in every_score(probabilities[i], labels[i]).items():
             np.testing.assert_allclose(mapped[name][i], value, rtol=1e-6)
+
+
+def test_padding_counts_for_nothing():
+    """Every score of a padded set is that of the set: negative labels mark what is not there."""
+    scores = jax.nn.softmax(2 * jax.random.normal(jax.random.key(3), (50, 4)))
+    labels = jax.random.randint(jax.random.key(4), (50,), 0, 4)
+    padded = jnp.concatenate([scores, jnp.full((9, 4), 0.25)])
+    padded_labels = jnp.concatenate([labels, jnp.full(9, -1)])
+    for score in (metrics.accuracy, metrics.balanced_accuracy, metrics.brier, metrics.nll, metrics.ece, metrics.mce):
+        assert float(score(padded, padded_labels)) == pytest.approx(float(score(scores, labels)), abs=1e-6), score
+    assert int(metrics.confusion_matrix(padded, padded_labels).sum()) == 50
+    assert float(metrics.mean_over_real(jnp.arange(59.0), padded_labels)) == pytest.approx(24.5)
+    fitted, alone = (metrics.fit_temperature(jnp.log(p), y) for p, y in ((padded, padded_labels), (scores, labels)))
+    assert float(fitted) == pytest.approx(float(alone), rel=0.02)  # a flat minimum

@@ -94,9 +94,9 @@ def _scores(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Ar
         last = predict(observer.model, theta, observer.test.inputs)
         used = tracker.predictive.mean() if observer.is_sampler else jnp.exp(last)
         scores = agent_scores(used, labels)
-        scores["entropy"] = metrics.predictive_entropy(used).mean(axis=-1)
+        scores["entropy"] = metrics.mean_over_real(metrics.predictive_entropy(used), labels)
         if observer.is_sampler:
-            scores["mutual_information"] = tracker.predictive.mutual_information().mean(axis=-1)
+            scores["mutual_information"] = metrics.mean_over_real(tracker.predictive.mutual_information(), labels)
         else:
             assert tracker.average is not None
             scores["mutual_information"] = jnp.zeros(len(theta))  # one model knows nothing of others

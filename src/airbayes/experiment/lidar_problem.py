@@ -36,10 +36,22 @@ class LidarProblem(ClassProblem):
         return draw_split(self.config, seed)
 
     def _draw(self, seed: int) -> ClassData:
-        split = self.split(seed)
-        train = stack_agents([part.inputs for part in split.train], [part.labels for part in split.train])
-        seen = split.test if self.config.lidar.evaluate_on == "test" else split.validation
-        return ClassData(train, _labelled(seen), _labelled(split.validation))
+        """Padded to the largest of all seeds, so that cells of different seeds stack."""
+        split, config = self.split(seed), self.config
+        others = [self.split(other) for other in range(config.first_seed, config.first_seed + config.seeds)]
+        examples, held_out = (
+            max(length(each) for each in (split, *others))
+            for length in (
+                lambda each: max(len(part.rows) for part in each.train),
+                lambda each: len(self._seen(each).rows),
+            )
+        )
+        validation = max(len(each.validation.rows) for each in (split, *others))
+        train = stack_agents([part.inputs for part in split.train], [part.labels for part in split.train], examples)
+        return ClassData(train, _labelled(self._seen(split), held_out), _labelled(split.validation, validation))
+
+    def _seen(self, split: LidarSplit) -> Clouds:
+        return split.test if self.config.lidar.evaluate_on == "test" else split.validation
 
     def augmentation(self) -> Augmentation | None:
         lidar = self.config.lidar
@@ -82,5 +94,8 @@ class LidarProblem(ClassProblem):
         return "\n".join(lines)
 
 
-def _labelled(clouds: Clouds) -> LabelledSet:
-    return LabelledSet(jnp.asarray(clouds.inputs), jnp.asarray(clouds.labels))
+def _labelled(clouds: Clouds, length: int) -> LabelledSet:
+    """The clouds, and padding behind them up to `length`."""
+    missing = length - len(clouds.rows)
+    inputs = np.pad(clouds.inputs, [(0, missing), (0, 0), (0, 0)])
+    return LabelledSet(jnp.asarray(inputs), jnp.asarray(np.pad(clouds.labels, (0, missing), constant_values=-1)))

@@ -18,7 +18,7 @@ BLOCK = 240  # test examples that go through the network together: activations s
 
 class LabelledSet(eqx.Module):
     inputs: Float[Array, "..."]  # [example, ...]
-    labels: Int[Array, "*cell example"]
+    labels: Int[Array, "*cell example"]  # negative: padding
 
 
 class ClassTracker(eqx.Module):

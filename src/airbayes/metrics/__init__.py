@@ -8,7 +8,15 @@ from airbayes.metrics.calibration import ReliabilityBins, ece, mce, reliability_
 from airbayes.metrics.diagnostics import ess, rhat
 from airbayes.metrics.gaussian import consensus_distance, rms, w2_gaussians
 from airbayes.metrics.predictive import RunningMean, RunningMoments, RunningPredictive
-from airbayes.metrics.scores import accuracy, balanced_accuracy, brier, confusion_matrix, nll, nll_from_log
+from airbayes.metrics.scores import (
+    accuracy,
+    balanced_accuracy,
+    brier,
+    confusion_matrix,
+    mean_over_real,
+    nll,
+    nll_from_log,
+)
 from airbayes.metrics.temperature import fit_temperature, temper
 from airbayes.metrics.uncertainty import mutual_information, mutual_information_from_means, predictive_entropy
 
@@ -26,6 +34,7 @@ __all__ = [
     "ess",
     "fit_temperature",
     "mce",
+    "mean_over_real",
     "mutual_information",
     "mutual_information_from_means",
     "nll",

@@ -2,7 +2,8 @@
 
     ECE = Σ_b (n_b/n) |acc_b − conf_b|      MCE = max_b |acc_b − conf_b|
 
-The confidence of an example is max_c p_c; it is right when argmax_c p_c (the first of equals) is its label.
+The confidence of an example is max_c p_c; it is right when argmax_c p_c (the first of equals) is its label. A negative
+label marks padding, which no equal-width bin holds (equal-mass bins take no padding).
 Bins over the confidence, T of them:
 
 equal-width: bin i is [e_i, e_{i+1}), the last closed, with e_i the float32 nearest to i/T. So float32(0.7),
@@ -60,17 +61,18 @@ def reliability_bins(
         # Correctly rounded in float32. Only inner edges are compared, so 1 + ε stays in the last bin.
         edges = np.arange(bins + 1, dtype=np.float32) / np.float32(bins)
         index = jnp.sum(confidence[:, None] >= edges[1:-1], axis=1)
-        value = correct.astype(confidence.dtype)
+        value, real = correct.astype(confidence.dtype), labels >= 0
         lower, upper = jnp.asarray(edges[:-1]), jnp.asarray(edges[1:])
     else:
         confidence, value = _sort_by_confidence(confidence, correct.astype(jnp.int32))
+        real = jnp.ones(len(confidence), bool)
         cuts = np.arange(bins + 1) * len(confidence) // bins
         index = jnp.asarray(np.repeat(np.arange(bins), np.diff(cuts)))
         lower, upper = (
             jnp.take(confidence, np.where(np.diff(cuts) > 0, ends, len(confidence)), mode="fill")
             for ends in (cuts[:-1], cuts[1:] - 1)
         )
-    member = index[:, None] == jnp.arange(bins)
+    member = (index[:, None] == jnp.arange(bins)) & real[:, None]
     count = jnp.sum(member, axis=0)
 
     def bin_mean(of: Float[Array, " example"]) -> Float[Array, " bin"]:

@@ -2,8 +2,9 @@
 
     accuracy = mean 1[argmax p = y]      Brier = mean Σ_c (p_c − 1[y = c])²      NLL = −mean log p_y
 
-Labels lie in 0..C−1; a jitted function cannot check that. NaN in, NaN out: a diverged model must never look
-like a poor one. Ties in argmax go to the first class.
+Labels lie in 0..C−1; a jitted function cannot check that. A negative label marks padding, which counts for nothing, so
+that test sets of different size can stand in one array. NaN in, NaN out: a diverged model must never look like a poor
+one. Ties in argmax go to the first class.
 """
 
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 def accuracy(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The fraction of examples whose most probable class is the label."""
-    return jnp.mean(_hits(probabilities, labels))
+    return mean_over_real(_hits(probabilities, labels), labels)
 
 
 def balanced_accuracy(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
@@ -25,7 +26,8 @@ def balanced_accuracy(probabilities: Float[Array, "example cls"], labels: Int[Ar
 
 def brier(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The multi-class Brier score, between 0 and 2; the uniform prediction scores 1 − 1/C."""
-    return jnp.mean(jnp.sum((probabilities - _member(labels, probabilities.shape[1])) ** 2, axis=1))
+    distance = jnp.sum((probabilities - _member(labels, probabilities.shape[1])) ** 2, axis=1)
+    return mean_over_real(distance, labels)
 
 
 def nll(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
@@ -40,7 +42,12 @@ def nll(probabilities: Float[Array, "example cls"], labels: Int[Array, " example
 
 def nll_from_log(log_probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The mean negative log-likelihood in nats, from normalised log p. Nothing is clipped: inf at p_y = 0."""
-    return -jnp.mean(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1))
+    return -mean_over_real(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1)[:, 0], labels)
+
+
+def mean_over_real(values: Float[Array, "*batch example"], labels: Int[Array, " example"]) -> Float[Array, "*batch"]:
+    """The mean over the examples that are not padding."""
+    return jnp.mean(values, axis=-1, where=labels >= 0)
 
 
 def confusion_matrix(

@@ -25,8 +25,8 @@ class LocalData(eqx.Module):
         return jnp.sum(self.weights > 0, axis=-1).astype(jnp.float32)
 
 
-def stack_agents(inputs: list, targets: list) -> LocalData:
-    """Pad the agents' own arrays to the longest and stack them; agents may hold different numbers."""
+def stack_agents(inputs: list, targets: list, length: int = 0) -> LocalData:
+    """Pad the agents' own arrays to the longest, or to `length`, and stack them; agents may hold different numbers."""
     if len(inputs) != len(targets) or not inputs:
         raise AirbayesError(f"Need one input and one target array per agent, got {len(inputs)} and {len(targets)}.")
     counts = [len(rows) for rows in inputs]
@@ -35,7 +35,7 @@ def stack_agents(inputs: list, targets: list) -> LocalData:
             raise AirbayesError(
                 f"Agent {agent} has {len(rows)} inputs and {len(labels)} targets; need equal, at least 1."
             )
-    longest = max(counts)
+    longest = max(length, *counts)
 
     def padded(rows: np.ndarray) -> np.ndarray:
         rows = np.asarray(rows)
