@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -133,6 +133,10 @@ def clipping(problem: Instance) -> float:
     return objective(problem.hessian, np.minimum(problem.upper, 1.0))
 
 
+class ReferenceFailedError(Exception):
+    """Clarabel did not reach its own tolerance, so it has nothing to say about ours."""
+
+
 def clarabel_optimum(problem: Instance) -> tuple[float, np.ndarray]:
     """Optimal value and point in float64: the step from plain clipping, in units where clipping costs one."""
     clipped, d = clipping(problem), np.minimum(problem.upper.astype(float) - 1.0, 0.0)
@@ -154,7 +158,8 @@ def clarabel_optimum(problem: Instance) -> tuple[float, np.ndarray]:
     ).solve()
     step = np.clip(solution.x, -down, up)
     gain = -float(step @ (slope + q @ step))
-    assert abs(gain + solution.obj_val_dual) < 0.1 * SHARE, f"the reference itself failed: {solution.status}"
+    if not abs(gain + solution.obj_val_dual) < 0.1 * SHARE:
+        raise ReferenceFailedError(f"the reference itself failed: {solution.status}")
     d[live] += step / s
     return clipped * (1.0 - gain), 1.0 + d
 
@@ -227,7 +232,11 @@ def check_up_to_float32(problem: Instance, gains: np.ndarray) -> None:
 )
 def test_any_small_integer_models(theta, upper, kind):
     problem = instance(theta, adjacency(kind, 5, np.random.default_rng(0)), upper)
-    check_up_to_float32(problem, np.asarray(solve_one(*as_arrays(problem)).gains))
+    gains = np.asarray(solve_one(*as_arrays(problem)).gains)
+    try:
+        check_up_to_float32(problem, gains)
+    except ReferenceFailedError:  # a rare drawn example is too hard for it; which one depends on the machine
+        reject()
 
 
 def test_caps_close_to_one():

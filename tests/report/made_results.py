@@ -17,7 +17,6 @@ def made_results(
     graphs: tuple[str, ...] = ("full", "star", "ring"),
     gains: tuple[str, ...] = ("optimal",),
     spread: float = 0.01,
-    old_layout: bool = False,
 ) -> xr.Dataset:
     """CD-DSGLD (all gains alike) and Q-DSGD at constant means, with a spread of the difference of known mean zero.
 
@@ -36,11 +35,6 @@ def made_results(
         return values.astype(np.float32)
 
     variables = {"accuracy": fill(accuracy), "ece": fill(ece)}
-    if old_layout:
-        for name in ("accuracy", "ece"):
-            variables[f"last_{name}"] = variables[name][::-1].copy()
-            variables[f"last_{name}"][-1] = variables[name][-1]
-            variables[name][-1] = variables[name][0]
     return xr.Dataset(
         {name: (DIMS, values) for name, values in variables.items()}
         | {"status": (DIMS, np.ones(shape, np.int8)), "diverged_step": (DIMS, np.full(shape, -1, np.int32))},

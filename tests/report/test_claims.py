@@ -30,10 +30,6 @@ def test_a_method_that_is_better_everywhere_and_one_that_is_worse():
     assert verdicts(made_results((0.7, 0.8), (0.15, 0.05))) == WORSE
 
 
-def test_an_optimiser_is_judged_by_its_last_iterate_in_older_results_too():
-    assert verdicts(made_results((0.8, 0.7), (0.05, 0.15), old_layout=True)) == BETTER
-
-
 def test_the_paper_as_it_claims():
     """Worse at low SNR on star and ring, better elsewhere."""
     dataset = made_results((0.8, 0.7), (0.05, 0.15))

@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.write(_message(error))
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped before results were written; run the same command to start over.\n")
+        sys.stderr.write("\nStopped. Methods that had finished are in partial.nc; the same command starts over.\n")
         sys.exit(130)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

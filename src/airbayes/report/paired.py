@@ -13,7 +13,6 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float, Int
 
-from airbayes.experiment.config import SAMPLING_METHODS
 from airbayes.experiment.dataset import STATUS_CODES
 
 LEVEL, RESAMPLES, RESAMPLING_SEED = 0.95, 10_000, 0
@@ -148,19 +147,14 @@ def read_pair(dataset: xr.Dataset, cd: str, q: str, topology: str, chance: float
 
 
 def _read_scores(dataset: xr.Dataset, variant: str, topology: str, chance: float) -> Scores:
-    """A sampler is judged by its predictive mean over kept samples, an optimiser by its last iterate.
-
-    Results of version 0.1 held the average of an optimiser's iterates in `accuracy`, and the last in `last_accuracy`.
-    """
-    optimises = variant.partition(":")[0] not in SAMPLING_METHODS
-    prefix = "last_" if optimises and "last_accuracy" in dataset else ""
+    """What the method predicts with: a sampler's predictive mean over kept samples, an optimiser's last iterate."""
     shape = (dataset.sizes["snr_db"], dataset.sizes["seed"])
     if topology not in dataset.topology.values:
         nothing = np.full(shape, np.nan)
         return Scores(nothing, nothing, np.zeros(shape, bool))
     cells = dataset.sel({"method": variant, "topology": topology}).transpose("snr_db", "seed", ...)
     status = cells["status"].values
-    accuracy, ece = (cells[prefix + name].values.astype(np.float64) for name in ("accuracy", "ece"))
+    accuracy, ece = (cells[name].values.astype(np.float64) for name in ("accuracy", "ece"))
     ok = (status == STATUS_CODES["ok"]) & np.isfinite(accuracy) & np.isfinite(ece)
     diverged = (status != STATUS_CODES["absent"]) & ~ok
     return Scores(np.where(ok, accuracy, np.where(diverged, chance, np.nan)), np.where(ok, ece, np.nan), diverged)
