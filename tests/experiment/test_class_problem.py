@@ -102,6 +102,8 @@ def test_early_stopping_takes_each_agents_own_best_step():
     history = steps | {"validation_nll": np.array([[3.0, 1.0], [np.nan, 2.0], [0.5, np.inf]])}
     assert _early_stopped(history)["early_accuracy"].tolist() == [4.0, 1.0]
     assert _early_stopped(steps) == {}
+    blind = steps | {"validation_nll": np.full((3, 2), np.nan)}
+    assert np.isnan(_early_stopped(blind)["early_accuracy"]).all()
 
 
 def test_prediction_in_blocks_equals_prediction_at_once():

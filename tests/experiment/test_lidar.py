@@ -114,7 +114,12 @@ def test_folds_of_different_size_run_together_and_padding_counts_for_nothing(sou
     config = dataclasses.replace(config_for(source), methods=("cd_dsgld",), seeds=2, saved_samples=0)
     sizes = [len(draw_split(config, seed).test.rows) for seed in (0, 1)]
     assert sizes[0] != sizes[1]
-    for seed, result in enumerate(run_grid(config, Silent())):
+    both = run_grid(config, Silent())
+    (alone,) = run_grid(dataclasses.replace(config, seeds=1), Silent())
+    padded, bare = (to_summary(config, [each])["cells"][0] for each in (both[0], alone))
+    for name in set(bare) - {"method", "topology", "policy", "status", "rhat", "ess"}:
+        assert padded[name] == pytest.approx(bare[name], abs=1e-4), name
+    for seed, result in enumerate(both):
         assert result.metrics is not None
         np.testing.assert_allclose(result.metrics.arrays["bin_count"][1].sum(axis=1), sizes[seed])
         np.testing.assert_allclose(result.metrics.arrays["confusion"][1].sum(axis=(1, 2)), sizes[seed])

@@ -36,6 +36,7 @@ def test_shapes_that_a_gpu_block_cannot_have_are_left_to_the_plain_steps():
 
     assert shaped(64, 16)
     assert not shaped(48, 16)
+    assert not shaped(256, 16)
     assert not shaped(8, 16)
     assert not shaped(64, 8)
 

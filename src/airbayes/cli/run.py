@@ -8,7 +8,7 @@ from typing import Annotated
 from rich.console import Console
 
 from airbayes.cli.progress import make_console, make_reporter
-from airbayes.errors import AirbayesError
+from airbayes.errors import AirbayesError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.toml_io import load_config
@@ -90,12 +90,15 @@ def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Con
         results = []
         for done in run_variants(builder, reporter):
             results += done
-            write_partial_results(folder, config, results, builder.problem.attributes())
+            try:
+                write_partial_results(folder, config, results, builder.problem.attributes())
+            except ResultsError as error:  # the run itself is well: what it has is in memory
+                progress.print(f"{error} The run goes on.", markup=False)
     write_results(folder, config, results, builder.problem.attributes())
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
     show_tables(dataset, config, console)
-    if not missing_for_claims(dataset):
+    if not missing_for_claims(dataset) and dataset.attrs.get("evaluated_on") != "validation":
         records = claims_table(dataset)
         write_claims(folder, dataset, records)
         show_claims(records, console)

@@ -128,9 +128,12 @@ def _early_stopped(history: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Each agent at its own step of least validation NLL, among the evaluated ones."""
     if "validation_nll" not in history:
         return {}
-    best = np.nanargmin(np.where(np.isfinite(history["validation_nll"]), history["validation_nll"], np.inf), axis=0)
-    agents = np.arange(history["validation_nll"].shape[1])
-    return {f"early_{name}": history[f"sample_{name}"][best, agents] for name in EARLY}
+    seen = np.isfinite(history["validation_nll"])
+    best = np.argmin(np.where(seen, history["validation_nll"], np.inf), axis=0)
+    agents = np.arange(seen.shape[1])
+    return {
+        f"early_{name}": np.where(seen.any(axis=0), history[f"sample_{name}"][best, agents], np.nan) for name in EARLY
+    }
 
 
 def _bin_arrays(

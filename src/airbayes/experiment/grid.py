@@ -51,12 +51,13 @@ def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | No
 
 
 def run_variants(builder: Builder, reporter: Reporter) -> Iterator[list[CellResult]]:
-    """The results of one variant after the other; while one runs, the next is compiled."""
+    """The results of one variant after the other; while one runs, the next is compiled and takes its first step."""
     config = builder.config
     groups = group_by_variant(enumerate_cells(config))
     jobs = [batch for cells in groups.values() for batch in _batches(cells, config.cells_per_batch)]
     done: list[CellResult] = []
-    with ThreadPoolExecutor(1) as ahead:
+    ahead = ThreadPoolExecutor(1)
+    try:
         compiling = ahead.submit(_prepare, builder, jobs[0])
         for index, job in enumerate(jobs):
             variant = job[0].variant
@@ -64,13 +65,20 @@ def run_variants(builder: Builder, reporter: Reporter) -> Iterator[list[CellResu
                 reporter.begin(variant, len(groups[variant]), config.sampling.steps)
             ready = compiling.result()
             reporter.compiled(variant, ready.seconds)
-            if index + 1 < len(jobs):
-                compiling = ahead.submit(_prepare, builder, jobs[index + 1])
+            following = jobs[index + 1] if index + 1 < len(jobs) else None
+            # Two batches at once need twice the memory, which someone who limits the batch does not have.
+            if following and not config.cells_per_batch:
+                compiling = ahead.submit(_prepare, builder, following)
             done += run_batch(builder, ready, reporter)
+            if following and config.cells_per_batch:
+                del ready
+                compiling = ahead.submit(_prepare, builder, following)
             if len(done) == len(groups[variant]):
                 reporter.finish(variant, done)
                 yield done
                 done = []
+    finally:
+        ahead.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclasses.dataclass(frozen=True)

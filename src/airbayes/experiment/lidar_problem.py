@@ -1,7 +1,9 @@
 """PointNet on lidar objects: the study of the paper."""
 
+import hashlib
 import math
 from functools import lru_cache
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -48,7 +50,9 @@ class LidarProblem(ClassProblem):
         )
         validation = max(len(each.validation.rows) for each in (split, *others))
         train = stack_agents([part.inputs for part in split.train], [part.labels for part in split.train], examples)
-        return ClassData(train, _labelled(self._seen(split), held_out), _labelled(split.validation, validation))
+        # Nothing is chosen on the examples that are scored.
+        chosen_on = _labelled(split.validation, validation) if config.lidar.evaluate_on == "test" else None
+        return ClassData(train, _labelled(self._seen(split), held_out), chosen_on)
 
     def _seen(self, split: LidarSplit) -> Clouds:
         return split.test if self.config.lidar.evaluate_on == "test" else split.validation
@@ -67,30 +71,37 @@ class LidarProblem(ClassProblem):
         return settings.prior_scale * scale
 
     def typical_rms(self, seed: int) -> tuple[float, str]:
-        """From θ⁰ the noise fills the prior: the network average relaxes in N/η steps."""
+        """From θ⁰ the noise fills the prior: the network average relaxes in N s²/η steps."""
         sampling = self.config.sampling
-        left = math.exp(-2 * sampling.eta * sampling.steps / self.num_agents)
-        start = float(np.mean(np.asarray(self.start(seed, 1, 1)) ** 2))
-        prior = float(np.mean(np.square(self.prior_scale())))
-        return math.sqrt(start * left + prior * (1 - left)), f"θ after {sampling.steps:,} steps of prior and noise"
+        variance = np.square(self.prior_scale())
+        left = np.exp(-2 * sampling.eta * sampling.steps / (self.num_agents * variance))
+        start = np.square(np.asarray(self.start(seed, 1, 1)))
+        rms = float(np.sqrt(np.mean(start * left + variance * (1 - left))))
+        return rms, f"θ after {sampling.steps:,} steps of prior and noise"
 
     def attributes(self) -> dict[str, str | int]:
-        config, found = self.config, super().attributes()
+        config = self.config
+        found = super().attributes() | {"evaluated_on": config.lidar.evaluate_on}
         if config.lidar.source == SIMULATED:
             seeds = range(config.first_seed, config.first_seed + config.seeds)
             hashes = {simulator_hash(config.lidar, self.num_agents, seed) for seed in seeds}
             return found | {"simulator_hash": "\n".join(sorted(hashes))}
+        found["source_sha256"] = hashlib.sha256(Path(config.lidar.source).read_bytes()).hexdigest()
         return found | {"repeated_examples": self._repetition(config.first_seed)}
 
     def _repetition(self, seed: int) -> str:
-        """How often examples repeat where a class has few objects; to be said wherever results are shown."""
+        """What the first seed trains and is scored on, class by class; shown with the tables."""
         split = self.split(seed)
         rows = np.concatenate([part.rows for part in split.train])
         lines = []
         for index, name in enumerate(self.class_names):
             mine = rows[split.objects.label[rows] == index]
             instances = len(np.unique(split.objects.groups[mine]))
-            lines.append(f"{name}: {len(mine)} examples from {len(np.unique(mine))} objects, {instances} instances")
+            scored = int(np.sum(self._seen(split).labels == index))
+            lines.append(
+                f"{name}: {len(mine)} examples from {len(np.unique(mine))} objects, {instances} instances; "
+                f"{scored} scored"
+            )
         return "\n".join(lines)
 
 

@@ -88,7 +88,14 @@ def quick() -> ExperimentConfig:
 
 
 def paper() -> ExperimentConfig:
-    """Fig. 2 in full: three graphs, 0 to 30 dB, 15,000 iterations, on simulated lidar, with the references."""
+    """Fig. 2 in full: three graphs, 0 to 30 dB, 15,000 iterations, on simulated lidar, with the references.
+
+    `airbayes run paper --seeds 8` on a GPU; one seed takes about 6 minutes on an H200 (a day on 2 cores). Expect 0.71
+    to 0.79 correct for both methods wherever the gains do not collapse it to 0.17 (optimal gains: full at 0, star to 5,
+    ring to 10 dB); an ECE of 0.05 to 0.26 for CD-DSGLD against 0.21 to 0.25 for Q-DSGD. Unlike the paper: tamed drift,
+    metres as input unit, samples every 50 iterations from 5,000 on. The paper's own protocol is
+    `--sampling.drift plain --sampling.burn-in 14900 --sampling.thin 1 --lidar.scale-m 3`.
+    """
     return ExperimentConfig(
         name="paper",
         methods=("cd_dsgld", "q_dsgd", "dsgld", "dsgd", "sgld", "local_sgld", "local_sgd"),
@@ -102,7 +109,11 @@ def paper() -> ExperimentConfig:
 
 
 def paper_real() -> ExperimentConfig:
-    """Fig. 2 on real objects: name your object set, `airbayes run paper-real --lidar.source FILE.npz`."""
+    """Fig. 2 on real objects: name your object set, `airbayes run paper-real --lidar.source FILE.npz`.
+
+    Five seeds test every physical object once (`--seeds 5`). On 3,028 PandaSet objects, one split, expect 0.79 to 0.87
+    correct with the common gain against 0.81 to 0.83 for Q-DSGD, and an ECE of 0.07 to 0.17 against 0.13 to 0.17.
+    """
     config = paper()
     return dataclasses.replace(config, name="paper-real", lidar=dataclasses.replace(config.lidar, source=""))
 

@@ -33,6 +33,12 @@ class StoredCell:
     file: str
     sha256: str
 
+    def has_right_types(self) -> bool:
+        """Of a row that came from a file."""
+        texts = all(isinstance(value, str) for value in (self.method, self.file, self.sha256))
+        maybe_texts = all(isinstance(value, str | None) for value in (self.policy, self.topology))
+        return texts and maybe_texts and isinstance(self.snr_db, int | float | None) and isinstance(self.seed, int)
+
     @property
     def cell(self) -> Cell:
         return Cell(self.method, self.policy, self.topology, self.snr_db, self.seed)
@@ -70,7 +76,11 @@ def read_manifest(folder: Path) -> tuple[dict[str, str | int], list[StoredCell]]
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["version"] != 1:
             raise ResultsError(f"{path} has version {content['version']}; this airbayes reads version 1.")
-        return content["attributes"], [StoredCell(**row) for row in content["cells"]]
+        stored = [StoredCell(**row) for row in content["cells"]]
+        wrong = [row for row in stored if not row.has_right_types()]
+        if wrong or not isinstance(content["attributes"], dict):
+            raise ValueError("a field has the wrong type")
+        return content["attributes"], stored
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{path} is damaged ({error}). Run the experiment again.") from None
 
@@ -84,11 +94,16 @@ def read_samples(folder: Path, stored: StoredCell) -> np.ndarray:
         raise ResultsError(f"Cannot read {path}: {error.strerror or error}.") from None
     if digest != stored.sha256:
         raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
-    return read_arrays(path)["theta"]
+    theta = read_arrays(path).get("theta")
+    if theta is None or theta.ndim != 3:
+        raise ResultsError(f"{path} holds no theta [sample, agent, param]. Run the experiment again.")
+    return theta
 
 
 def file_stem(cell: Cell) -> str:
     """A readable name that is a safe file name, too."""
     topology = "no-network" if cell.topology is None else Path(cell.topology).stem
     snr = "ideal" if cell.snr_db is None else f"{cell.snr_db:g}dB"
-    return re.sub(r"[^A-Za-z0-9._-]", "-", f"{cell.variant}_{topology}_{snr}_seed{cell.seed}")
+    name = f"{cell.variant}_{topology}_{snr}_seed{cell.seed}"
+    # The cell's own number tells apart what looks alike: `full` and `full.csv`, 0.1 dB and 0.1000001 dB.
+    return f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)}_{cell.stream:08x}"

@@ -158,7 +158,7 @@ def _lidar(config: ExperimentConfig) -> list[str]:
             problems.append(f"lidar.classes leaves {len(names)} class; name at least two.")
         if len(set(names)) != len(names):
             problems.append("lidar.classes lists a class more than once; remove the repetition.")
-        share = per_agent(settings, config.network.agents)
+        share = per_agent(settings, max(config.network.agents, 1))
         if config.sampling.batch_size > share * len(names) and settings.partition == "iid":
             problems.append(
                 f"sampling.batch_size = {config.sampling.batch_size} is more than the {share * len(names)} "

@@ -23,7 +23,7 @@ def temper(
 
 
 def fit_temperature(log_probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
-    """T by golden-section search; the NLL is convex in 1/T, so it has one minimum over log T."""
+    """T by golden-section search; the NLL is convex in 1/T, so it has one minimum over log T. NaN without labels."""
 
     def cost(log_t):
         return nll_from_log(temper(log_probabilities, jnp.exp(log_t)), labels)
@@ -35,4 +35,4 @@ def fit_temperature(log_probabilities: Float[Array, "example cls"], labels: Int[
         return jnp.where(lower_left, low, left), jnp.where(lower_left, right, high)
 
     low, high = jax.lax.fori_loop(0, 30, narrow, (jnp.float32(-LOG_RANGE), jnp.float32(LOG_RANGE)))
-    return jnp.exp((low + high) / 2)
+    return jnp.where((labels >= 0).any(), jnp.exp((low + high) / 2), jnp.nan)

@@ -15,6 +15,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 CLOUDS_PER_PROGRAM = 8  # of the backward kernel, which sums the weight gradient over them in registers
+MOST_SCORES = 2**14  # of one cloud: 128 points and channels
 WARPS = 4  # 2 and 8 were up to twice as slow on an H200
 
 Clouds = Float[Array, "cloud point feature"]
@@ -24,9 +25,9 @@ Winner = Int[Array, "cloud channel"]
 
 
 def fits(x: Clouds, kernel: Kernel) -> bool:
-    """Triton's blocks have sizes that are powers of two, of at least 16 in a product."""
+    """Triton's blocks have sizes that are powers of two, of at least 16 in a product, and must fit the registers."""
     sizes = (*x.shape[1:], kernel.shape[1])
-    return all(size >= 16 and size & (size - 1) == 0 for size in sizes)
+    return all(size >= 16 and size & (size - 1) == 0 for size in sizes) and x.shape[1] * kernel.shape[1] <= MOST_SCORES
 
 
 def winners(x: Clouds, kernel: Kernel, *, interpret: bool = False) -> tuple[Pooled, Winner]:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.style import MARKERS, colour, label, width
 
-ROWS = (("accuracy", "(a) test accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
+ROWS = (("accuracy", "(a) accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
 
 
 def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figure:

@@ -26,7 +26,7 @@ LINEAR_TABLES = (
     ("cov_error_network", "Relative error of the covariance ‖Σ − Σ*‖/‖Σ*‖, network average"),
 )
 CLASS_TABLES = (
-    ("accuracy", "Test accuracy (samplers: predictive mean; optimisers: last iterate)"),
+    ("accuracy", "Accuracy (samplers: predictive mean; optimisers: last iterate)"),
     ("ece", "ECE, 15 equal-width bins"),
     ("nll", "Negative log-likelihood (nats)"),
 )
@@ -42,6 +42,12 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         console.print(law_table(dataset))
     if "kept_max" in dataset and bool((dataset.kept_max == 0).any()):
         console.print("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks (see --dry-run).")
+    if dataset.attrs.get("evaluated_on") == "validation":
+        console.print("These are scores on validation objects, for tuning; no claim is scored on them.")
+    if "repeated_examples" in dataset.attrs:
+        seeds = "Seeds share objects, so they are not independent. " if dataset.sizes["seed"] > 1 else ""
+        console.print(f"{seeds}Training and scored objects of the first seed:")
+        console.print(dataset.attrs["repeated_examples"], markup=False)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:

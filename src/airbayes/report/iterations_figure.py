@@ -4,10 +4,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from airbayes.experiment.config import UNCONNECTED_METHODS
+from airbayes.experiment.config import SAMPLING_METHODS, UNCONNECTED_METHODS
 from airbayes.report.style import colour, label
 
-ROWS = (("accuracy", "test accuracy"), ("ece", "ECE"), ("rms", "rms(θ)"))
+ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("rms", "rms(θ)"))
 
 
 def iterations_figure(dataset: xr.Dataset) -> Figure:
@@ -30,7 +30,7 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
                 axes = grid[row, column]
                 now = cells[f"{metric}_over_steps" if metric == "rms" else f"sample_{metric}_over_steps"]
                 axes.plot(dataset.step, now.mean(["seed", "agent"]), lw=0.9, alpha=0.7, **style)
-                if metric != "rms" and "sgld" in variant:
+                if metric != "rms" and variant.partition(":")[0] in SAMPLING_METHODS:
                     mean = cells[f"mean_{metric}_over_steps"].mean(["seed", "agent"])
                     axes.plot(dataset.step, mean, lw=2.4, **style)
             grid[0, column].plot([], [], lw=2.0, label=label(variant), **style)

@@ -147,14 +147,18 @@ def read_pair(dataset: xr.Dataset, cd: str, q: str, topology: str, chance: float
 
 
 def _read_scores(dataset: xr.Dataset, variant: str, topology: str, chance: float) -> Scores:
-    """What the method predicts with: a sampler's predictive mean over kept samples, an optimiser's last iterate."""
+    """What the method predicts with: a sampler's predictive mean over kept samples, an optimiser's last iterate.
+
+    Accuracy is balanced over classes where that is stored: chance is then 1/C whatever the test set holds most of.
+    """
+    accuracy_name = "balanced_accuracy" if "balanced_accuracy" in dataset else "accuracy"
     shape = (dataset.sizes["snr_db"], dataset.sizes["seed"])
     if topology not in dataset.topology.values:
         nothing = np.full(shape, np.nan)
         return Scores(nothing, nothing, np.zeros(shape, bool))
     cells = dataset.sel({"method": variant, "topology": topology}).transpose("snr_db", "seed", ...)
     status = cells["status"].values
-    accuracy, ece = (cells[name].values.astype(np.float64) for name in ("accuracy", "ece"))
+    accuracy, ece = (cells[name].values.astype(np.float64) for name in (accuracy_name, "ece"))
     ok = (status == STATUS_CODES["ok"]) & np.isfinite(accuracy) & np.isfinite(ece)
     diverged = (status != STATUS_CODES["absent"]) & ~ok
     return Scores(np.where(ok, accuracy, np.where(diverged, chance, np.nan)), np.where(ok, ece, np.nan), diverged)
