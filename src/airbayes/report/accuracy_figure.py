@@ -5,6 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
+from airbayes.report.paired import MIN_ACCURACY
 from airbayes.report.style import MARKERS, colour, label, width
 
 ROWS = (("accuracy", "(a) accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
@@ -31,6 +32,10 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
                     axes.fill_between(snrs, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
                     shown = {"marker": MARKERS.get(variant, "."), "lw": width(variant), "label": label(variant)}
                     axes.plot(snrs, middle, color=colour(variant), **shown)
+                    collapsed = cells["accuracy_per_agent"].mean(["seed", "agent"]).sel(snr_db=snrs) < MIN_ACCURACY
+                    if metric == "ece" and bool(collapsed.any()):
+                        hollow = {"mfc": "white", "marker": MARKERS.get(variant, "."), "ls": "", "zorder": 5}
+                        axes.plot(snrs[collapsed], middle[collapsed], color=colour(variant), **hollow)
                 else:
                     axes.axhline(float(mean.sel(snr_db=np.inf)), color=colour(variant), ls="--", label=label(variant))
             if topology in transitions:
@@ -44,6 +49,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(
         f"{dataset.attrs['experiment']}: accuracy and calibration against SNR\n"
-        "bands: ± standard deviation over agents and seeds; dotted: predicted transition"
+        "bands: ± standard deviation over agents and seeds; dotted: predicted transition; "
+        "hollow: near chance, where ECE means nothing"
     )
     return figure
