@@ -66,16 +66,11 @@ def test_headline_scores_follow_the_kind_of_method(results):
         assert (scalars["mutual_information"] > 0) == sampler
 
 
-def test_stored_samples_are_the_agents_own_and_the_last_is_the_last_iterate(results, builder):
-    test = builder.problem.class_data(0).test
+def test_samples_are_stored_of_the_agents_asked_for(results, builder):
     for name, result in results.items():
-        theta = result.metrics.samples
         agents = 1 if name == "sgld" else 2
-        assert theta.shape == ((3 if name.endswith("sgld") else 1), agents, builder.problem.model.num_params)
-        # the last stored θ, of chain 0, gives one of the two chains' last scores that were averaged
-        log_probs = predict(builder.problem.model, jnp.asarray(theta[-1]), test.inputs)
-        own = np.array([float(nll(jnp.exp(row), test.labels)) for row in log_probs])
-        assert np.abs(own - result.history["sample_nll"][-1][:agents]).max() < 0.3
+        shape = ((3 if name.endswith("sgld") else 1), agents, builder.problem.model.num_params)
+        assert result.metrics.samples.shape == shape
     assert not np.array_equal(results["dsgld"].metrics.samples[0], results["dsgld"].metrics.samples[1])
 
 
@@ -131,6 +126,9 @@ def test_predictive_scores_are_those_of_the_mean_softmax(builder):
     for name, score in (("accuracy", accuracy), ("ece", ece), ("nll", nll)):
         again = [float(score(rows, test.labels)) for rows in mean]
         np.testing.assert_allclose(result.metrics.per_agent[name], again, atol=2e-5)
+    last = jnp.exp(predict(builder.problem.model, theta[-1], test.inputs))
+    own = [float(nll(rows, test.labels)) for rows in last]
+    np.testing.assert_allclose(result.history["sample_nll"][-1], own, atol=2e-5)  # the last stored is the last iterate
 
 
 def test_sample_files_survive_a_round_trip_and_notice_damage(tmp_path):
