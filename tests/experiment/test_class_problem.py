@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from experiment.silent import Silent
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.build import Builder
@@ -36,13 +37,6 @@ CONFIG = ExperimentConfig(
     channel=ChannelConfig(snr_db=(20.0,)),
     sampling=SamplingConfig(eta=5e-3, steps=120, burn_in=20, thin=10, chains=2),
 )
-
-
-class Silent:
-    def begin(self, variant, cells, steps): ...
-    def compiled(self, variant, seconds): ...
-    def advance(self, variant, step): ...
-    def finish(self, variant, results): ...
 
 
 @pytest.fixture(scope="module")

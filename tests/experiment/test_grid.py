@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from experiment.silent import Silent
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.config import (
@@ -31,13 +32,6 @@ LINEAR = ExperimentConfig(
     channel=ChannelConfig(snr_db=(0.0, 40.0)),
     sampling=SamplingConfig(eta=1e-3, steps=600, burn_in=200, thin=4, chains=64),
 )
-
-
-class Silent:
-    def begin(self, variant, cells, steps): ...
-    def compiled(self, variant, seconds): ...
-    def advance(self, variant, step): ...
-    def finish(self, variant, results): ...
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +131,7 @@ def test_folders_are_protected(linear_results, tmp_path):
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path):
-    from airbayes.experiment.store import write_atomically, write_text
+    from airbayes.files import write_atomically, write_text
 
     write_text(tmp_path / "x.txt", "old")
 

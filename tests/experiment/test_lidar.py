@@ -1,9 +1,11 @@
 """PointNet on an object set: splits that share no object, pairing by seed, and a whole small run."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
+from experiment.silent import Silent
 
 from airbayes.data import from_clouds, save_objects
 from airbayes.errors import ConfigError
@@ -19,14 +21,8 @@ from airbayes.experiment.config import (
 from airbayes.experiment.dataset import to_summary
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.lidar_data import draw_split
+from airbayes.experiment.lidar_problem import LidarProblem
 from airbayes.experiment.validate import check_config, find_problems
-
-
-class Silent:
-    def begin(self, variant, cells, steps): ...
-    def compiled(self, variant, seconds): ...
-    def advance(self, variant, step): ...
-    def finish(self, variant, results): ...
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +144,36 @@ def test_impossible_lidar_settings_are_named_before_anything_runs(source, tmp_pa
         check_config(config_for(str(tmp_path / "nowhere.npz")))
     wrong = dataclasses.replace(config_for(source), problem=ProblemConfig(kind="mlp", prior_scaling="fan-in"))
     assert find_problems(wrong) == ["problem.prior_scaling = 'fan-in' needs problem.kind = 'pointnet'; use 'unit'."]
+
+
+def test_tuning_on_validation_objects_never_sees_the_test_set(source):
+    config = config_for(source, evaluate_on="validation")
+    problem, split = LidarProblem(config), draw_split(config, 0)
+    observer = problem.observer(0, False)
+    np.testing.assert_array_equal(observer.test.inputs, split.validation.inputs)
+    assert observer.validation is None  # so nothing is stopped or tempered on what is scored
+    assert problem.attributes()["evaluated_on"] == "validation"
+    assert LidarProblem(config_for(source)).observer(0, False).validation is not None
+
+
+def test_results_name_the_very_file_they_come_from(source, tmp_path):
+    copy = tmp_path / "objects.npz"
+    copy.write_bytes(Path(source).read_bytes())
+    named = build_problem(config_for(str(copy))).attributes()["source_sha256"]
+    assert named == build_problem(config_for(source)).attributes()["source_sha256"]
+    copy.write_bytes(copy.read_bytes() + b" ")
+    assert build_problem(config_for(str(copy))).attributes()["source_sha256"] != named
+
+
+@pytest.mark.parametrize("prior", [{}, {"prior_scale": 0.3}, {"prior_scaling": "fan-in"}])
+def test_the_expected_rms_is_that_of_the_prior_alone(source, prior):
+    """The network average under prior and noise only: v' = (1 − η/(N s²))² v + 2η/N, step by step."""
+    config = config_for(source)
+    sampling = SamplingConfig(eta=1e-3, steps=3000, burn_in=0)
+    config = dataclasses.replace(config, problem=ProblemConfig(kind="pointnet", **prior), sampling=sampling)
+    problem = build_problem(config)
+    scale = np.broadcast_to(np.asarray(problem.prior_scale(), np.float64), problem.model.num_params)
+    variance = np.asarray(problem.start(0, 1, 1), np.float64)[0, 0] ** 2
+    for _ in range(sampling.steps):
+        variance = (1 - sampling.eta / (5 * scale**2)) ** 2 * variance + 2 * sampling.eta / 5
+    assert problem.typical_rms(0)[0] == pytest.approx(np.sqrt(variance.mean()), rel=0.01)

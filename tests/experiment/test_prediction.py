@@ -6,6 +6,7 @@ import json
 import jax
 import numpy as np
 import pytest
+from experiment.silent import Silent
 from experiment.trained_run import SHAPES, make_objects, write_trained
 
 from airbayes.data import save_objects
@@ -28,13 +29,6 @@ from airbayes.experiment.store import CONFIG, read_dataset, write_results
 from airbayes.experiment.toml_io import load_config
 from airbayes.experiment.trained import Wanted, choose, open_trained
 from airbayes.models import pointnet
-
-
-class Silent:
-    def begin(self, variant, cells, steps): ...
-    def compiled(self, variant, seconds): ...
-    def advance(self, variant, step): ...
-    def finish(self, variant, results): ...
 
 
 @pytest.fixture(scope="module")

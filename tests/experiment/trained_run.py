@@ -8,10 +8,10 @@ import numpy as np
 from airbayes.data import ObjectSet, from_clouds
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig, LidarConfig, ProblemConfig
-from airbayes.experiment.files import write_text
 from airbayes.experiment.sample_files import write_samples
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.toml_io import dump_config
+from airbayes.files import write_text
 from airbayes.models import pointnet
 
 SHAPES = {"flat": (2, 1, 0.3), "tall": (0.3, 0.3, 1.5), "round": (1, 1, 1)}

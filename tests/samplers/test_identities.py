@@ -10,11 +10,11 @@ from airbayes import network
 from airbayes.channel import AWGN, Channel, NoisyGainAWGN
 from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
-from airbayes.models import FullGradient, GaussianPrior, LinearRegression, Posterior, stack_agents
+from airbayes.models import FullGradient, GaussianPrior, LinearRegression, Posterior, quadratic_potentials, stack_agents
 from airbayes.network import Graph, Mixing, build_mixing, mix
 from airbayes.network.weights import Weights
 from airbayes.power import Common, Fixed, Optimal, Truncated
-from airbayes.samplers import CDDSGLD, DSGD, QDSGD, SGLD
+from airbayes.samplers import CDDSGLD, DSGD, QDSGD, SGD, SGLD
 from airbayes.samplers.dsgld import dsgld_update
 
 AGENTS, PARAMS, ETA = 6, 7, 1e-3
@@ -207,3 +207,20 @@ def test_sgld_rows_do_not_talk():
     whole = sampler.step(key, sampler.init(start()), data())[0].theta
     other = start().at[1:].set(7.0)
     assert jnp.array_equal(whole[0], sampler.step(key, sampler.init(other), data())[0].theta[0])
+
+
+@pytest.mark.parametrize("method", ["sgd", "dsgd"])
+def test_descent_follows_the_closed_form(method):
+    """f_k = ½θᵀA_kθ − b_kᵀθ (prior 1/N each): 200 steps of θ' = Wθ − η(A_kθ − b_k), in float64; W = I for SGD."""
+    mixing = table(GRAPHS["ring"])
+    sampler = SGD(GRADIENT, ETA) if method == "sgd" else DSGD(GRADIENT, mixing, ETA)
+    precision, linear = quadratic_potentials(data(), 1.0, 1.0)
+    weights = np.eye(AGENTS)
+    if method == "dsgd":
+        weights = np.asarray(mix(jnp.eye(AGENTS), mixing), np.float64)
+    expected, state = np.asarray(start(), np.float64), sampler.init(start())
+    step = jax.jit(lambda state: sampler.step(jax.random.key(0), state, data())[0])
+    for _ in range(200):
+        expected = weights @ expected - ETA * (np.einsum("kij,kj->ki", precision, expected) - linear)
+        state = step(state)
+    np.testing.assert_allclose(state.theta, expected, atol=2e-4)

@@ -105,7 +105,7 @@ def _inspect(args: list[str], console: Console) -> int:
     print_report(report, console)
     if given.options.no_picture:
         return 0
-    from airbayes.experiment.store import write_atomically
+    from airbayes.files import write_atomically
     from airbayes.report.gallery_figure import gallery_figure
 
     picture = given.options.picture or Path(f"{given.path.resolve().stem or 'objects'}-gallery.png")
@@ -188,7 +188,7 @@ def _check_target(path: Path, force: bool) -> None:
 
 
 def _write(path: Path, objects: ObjectSet) -> None:
-    from airbayes.experiment.store import write_atomically
+    from airbayes.files import write_atomically
 
     write_atomically(path, lambda temporary: save_objects(temporary, objects))
 

@@ -179,8 +179,8 @@ def _check_finite(asked: "list[Asked]", found: "Predictions") -> None:
 
 def _show(answers: "Answers", options: PredictOptions, console: "Console") -> None:
     from airbayes.cli.predict_show import json_lines, print_table, print_tally, to_csv
-    from airbayes.experiment.files import write_text
     from airbayes.experiment.prediction import tally
+    from airbayes.files import write_text
 
     if options.csv is not None:
         write_text(options.csv, to_csv(answers))

@@ -6,6 +6,7 @@ iterate (`polyak_`), the deep ensemble over chains (`ensemble_`), early stopping
 temperature scaling (`tempered_`).
 """
 
+import abc
 import dataclasses
 
 import equinox as eqx
@@ -43,8 +44,9 @@ class ClassProblem(Problem):
     classifier: Classifier
     class_names: tuple[str, ...]
 
+    @abc.abstractmethod
     def class_data(self, seed: int) -> ClassData:
-        raise NotImplementedError
+        """Training, test and validation data; drawn once per seed."""
 
     def data(self, seed: int) -> LocalData:
         return self.class_data(seed).train

@@ -42,6 +42,8 @@ def class_names(settings: LidarConfig) -> tuple[str, ...]:
     """The classes to learn, in label order."""
     if not settings.source:
         raise DataError("lidar.source is empty; name an object set, --lidar.source FILE.npz, or 'simulated'.")
+    if settings.source != SIMULATED and not Path(settings.source).exists():
+        raise DataError(f"lidar.source = {settings.source!r} is not there; name an object set (.npz), or 'simulated'.")
     known = CLASSES if settings.source == SIMULATED else read_source(settings.source).class_names
     unknown = [name for name in settings.classes if name not in known]
     if unknown:

@@ -16,7 +16,7 @@ import numpy as np
 from airbayes.data.object_file import read_arrays
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.files import write_atomically, write_text
+from airbayes.files import write_atomically, write_text
 
 FOLDER, MANIFEST = "samples", "manifest.json"
 

@@ -12,10 +12,10 @@ from airbayes.errors import ConfigError, ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import to_dataset, to_summary
-from airbayes.experiment.files import write_atomically, write_text
 from airbayes.experiment.grid import CellResult
 from airbayes.experiment.sample_files import write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
+from airbayes.files import write_atomically, write_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -124,6 +124,8 @@ def _write_dataset(path: Path, dataset: "xr.Dataset") -> None:
 
 
 def read_summary(folder: Path) -> dict:
+    if not (folder / SUMMARY).is_file():
+        raise ResultsError(f"{folder} holds no finished run: it has no {SUMMARY}; `airbayes run` writes it last.")
     try:
         return json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -134,6 +136,8 @@ def read_dataset(folder: Path):
     """The whole Dataset, in memory."""
     import xarray as xr
 
+    if not (folder / RESULTS).is_file():
+        raise ResultsError(f"{folder} is no results folder: it has no {RESULTS}. `airbayes run` writes one.")
     try:
         with xr.open_dataset(folder / RESULTS, engine="h5netcdf") as dataset:
             return dataset.load()

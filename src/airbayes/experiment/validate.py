@@ -165,7 +165,7 @@ def _lidar(config: ExperimentConfig) -> list[str]:
                 "examples of an agent; use fewer, or 0 for all."
             )
     except AirbayesError as error:
-        problems.append(f"lidar: {error}")
+        problems.append(str(error))
     if settings.partition == "by-scene" and settings.source == SIMULATED:
         problems.append("lidar.partition = 'by-scene' needs scenes, which simulated objects do not have; use 'iid'.")
     return problems

@@ -20,8 +20,8 @@ from typing import Literal
 import xarray as xr
 
 from airbayes.errors import ResultsError
-from airbayes.experiment.files import write_text
 from airbayes.experiment.store import CLAIMS_FILE
+from airbayes.files import write_text
 from airbayes.report.paired import (
     ABOVE_CHANCE,
     LEVEL,

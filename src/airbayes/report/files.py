@@ -9,7 +9,7 @@ from rich.console import Console
 from airbayes.experiment.build import Builder
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.experiment.files import write_atomically, write_text
+from airbayes.files import write_atomically, write_text
 from airbayes.power import transition_snr_db
 from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.gaussian_figure import gaussian_figure

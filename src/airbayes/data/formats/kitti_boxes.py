@@ -7,7 +7,7 @@ import numpy as np
 
 from airbayes.data.formats.boxes import box_row, checked_rotation, checked_size, rows_in_box
 from airbayes.data.formats.classes import invert
-from airbayes.data.formats.common import Collector, at, finite_rows, parse_number, read_lines
+from airbayes.data.formats.common import Collector, at, files, finite_rows, parse_number, read_lines
 from airbayes.data.formats.point_files import read_sweep
 from airbayes.data.text import printable
 from airbayes.errors import DataError
@@ -32,6 +32,18 @@ class Label:
     size: np.ndarray  # length, width, height
     bottom: np.ndarray  # bottom centre, rectified camera frame: x right, y down, z forward
     ry: float  # turn about the camera's y axis
+
+
+def label_root(path: Path, labels: str) -> Path | None:
+    """The folder that holds `labels`: the path itself or its `training`; None where neither does."""
+    return next((folder for folder in (path / "training", path) if (folder / labels).is_dir()), None)
+
+
+def label_files(folder: Path) -> list[Path]:
+    found = files(folder, ".txt")
+    if not found:
+        raise DataError(f"{at(folder)}: no label files.")
+    return found
 
 
 def parse_label(words: list[str], where: str) -> Label:

@@ -2,32 +2,30 @@
 
 from pathlib import Path
 
-from airbayes.data.formats.common import Collector, at, files, parse_count, read_lines
+from airbayes.data.formats.common import Collector, at, parse_count, read_lines
 from airbayes.data.formats.kitti_boxes import (
     CLASSES,
     MAX_TEXT_BYTES,
     VOCABULARY,
     add_box,
+    label_files,
+    label_root,
     parse_label,
     read_calibration,
     read_kitti_sweep,
 )
-from airbayes.errors import DataError
 
-SOURCE = "kitti_object"
+SOURCE, LABELS = "kitti_object", "label_2"
 __all__ = ["CLASSES", "SOURCE", "VOCABULARY", "looks_like", "read"]
 
 
 def looks_like(path: Path) -> bool:
-    return any((folder / "label_2").is_dir() for folder in (path, path / "training"))
+    return label_root(path, LABELS) is not None
 
 
 def read(path: Path, collector: Collector) -> None:
-    root = path / "training" if (path / "training" / "label_2").is_dir() else path
-    found = files(root / "label_2", ".txt")
-    if not found:
-        raise DataError(f"{at(root / 'label_2')}: no label files.")
-    for file in found:
+    root = label_root(path, LABELS) or path
+    for file in label_files(root / LABELS):
         with collector.guard("unreadable frames"):
             _read_frame(root, file, collector)
 

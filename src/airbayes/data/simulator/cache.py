@@ -1,7 +1,6 @@
 """Simulated sets on disk, under the hash of all that they depend on. A cache never stops a run: it only saves time."""
 
 import os
-import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,8 @@ from airbayes.data.object_file import load_objects, save_objects
 from airbayes.data.objects import ObjectSet
 from airbayes.data.simulator.config import SimulatorConfig, content_hash
 from airbayes.data.simulator.simulate import simulate
-from airbayes.errors import DataError
+from airbayes.errors import DataError, ResultsError
+from airbayes.files import write_atomically
 
 
 def cache_folder() -> Path:
@@ -35,19 +35,8 @@ def cached_objects(
             warnings.warn(f"{error} Simulating it again.", stacklevel=2)
     objects = simulate(config, per_class, seed)
     try:
-        _save(path, objects)
-    except OSError as error:
-        warnings.warn(f"Not cached: {folder} cannot be written ({error.strerror or error}).", stacklevel=2)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda part: save_objects(part, objects))
+    except (OSError, ResultsError) as error:
+        warnings.warn(f"Not cached: {folder} cannot be written ({error}).", stacklevel=2)
     return objects
-
-
-def _save(path: Path, objects: ObjectSet) -> None:
-    """Write under another name, then move: a reader sees the whole file or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".objects-", suffix=".npz")
-    os.close(handle)
-    try:
-        save_objects(Path(name), objects)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)

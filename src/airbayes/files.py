@@ -26,7 +26,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             os.close(folder)
     except OSError as error:
         raise ResultsError(
-            f"Could not write {path}: {error.strerror or error}. Free some space or choose --out."
+            f"Could not write {path}: {error.strerror or error}. Free some space or choose another place."
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
