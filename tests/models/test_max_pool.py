@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from airbayes.models.max_pool import CHUNK, chunk_size, dense_max_pool, dense_max_pool_plain
+from airbayes.models.max_pool import dense_max_pool, dense_max_pool_plain
 
-# One of everything; whole; one cloud; two chunks (48 = 2·24); another divisor (28 = 2·14); a prime, so not chunked.
-SHAPES = [(1, 1, 1, 1), (3, 5, 2, 4), (1, 64, 16, 128), (48, 7, 3, 8), (28, 6, 4, 9), (29, 6, 4, 9)]
+SHAPES = [(1, 1, 1, 1), (3, 5, 2, 4), (1, 64, 16, 128), (28, 6, 4, 9)]
 
 
 def draw(seed: int, clouds: int, points: int, features: int, channels: int):
@@ -52,7 +51,7 @@ def test_the_same_without_jit():
 
 
 def test_batched_over_cells_and_agents():
-    """vmap over cells of vmap over agents, each agent with its own layer; 48 clouds in two chunks of 24."""
+    """vmap over cells of vmap over agents, each agent with its own layer."""
     cases = [draw(seed, 48, 5, 3, 6) for seed in range(6)]
     stacked = [jnp.stack(leaves).reshape(2, 3, *leaves[0].shape) for leaves in zip(*cases, strict=True)]
     found = jax.jit(jax.vmap(jax.vmap(lambda *case: gradients(dense_max_pool, *case))))(*stacked)
@@ -82,14 +81,3 @@ def test_duplicated_points_share_one_gradient():
     assert_close(summed(found_x), summed(plain_x))
     assert float(jnp.abs(found_x - plain_x).max()) > 1e-3  # the copies themselves are treated differently
     np.testing.assert_array_equal(found_x[:, 5:], 0.0)  # the first one takes it all
-
-
-@pytest.mark.parametrize("clouds", [0, 1, 3, 23, 24, 25, 29, 48, 240, 2400, 1201])
-def test_chunks_divide_the_clouds(clouds):
-    size = chunk_size(clouds)
-    assert size == clouds or (clouds % size == 0 and size <= CHUNK)
-
-
-def test_240_and_2400_clouds_are_chunked():
-    assert chunk_size(240) == chunk_size(2400) == 24
-    assert chunk_size(1201) == 1201  # a prime

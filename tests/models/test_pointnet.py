@@ -96,7 +96,7 @@ def labelled(x):
 
 def test_parameter_gradients_agree_with_the_plain_network():
     """Also where points are copies of each other, as in clouds resampled with replacement."""
-    distinct = clouds(2, 2, 28, 12)  # agent, cloud, point: two chunks of clouds
+    distinct = clouds(2, 2, 28, 12)  # agent, cloud, point
     draws = np.random.default_rng(5).integers(4, size=(2, 28, 12, 1))
     copies = jnp.take_along_axis(distinct, jnp.asarray(draws), axis=2)
     theta = jnp.stack([moved(seed) for seed in range(2)])

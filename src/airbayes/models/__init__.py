@@ -2,7 +2,7 @@
 
 from airbayes.models.augment import Augmentation, AugmentedGradient
 from airbayes.models.base import Classifier, Model
-from airbayes.models.linear import LinearRegression, gaussian_posterior, quadratic_potentials
+from airbayes.models.linear import LinearRegression, gaussian_posterior, pooled_quadratic, quadratic_potentials
 from airbayes.models.local_data import LocalData, draw_minibatch, pool_agents, stack_agents
 from airbayes.models.max_pool import dense_max_pool, dense_max_pool_plain
 from airbayes.models.neural import NetworkClassifier, mlp
@@ -34,6 +34,7 @@ __all__ = [
     "mlp",
     "pointnet",
     "pool_agents",
+    "pooled_quadratic",
     "quadratic_potentials",
     "stack_agents",
 ]

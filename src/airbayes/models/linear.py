@@ -14,6 +14,8 @@ from jaxtyping import Array, Float, Key
 from airbayes.models.base import Model
 from airbayes.models.local_data import LocalData
 
+_BLOCK = 10_000  # agents whose inputs are converted to float64 at a time
+
 
 class LinearRegression(Model):
     num_params: int = eqx.field(static=True)  # m, the number of features
@@ -45,6 +47,22 @@ def quadratic_potentials(
     precision = np.einsum("kh,khi,khj->kij", weights, inputs, inputs)
     precision += np.eye(params) / (agents * prior_scale**2)
     return precision, np.einsum("kh,khi,kh->ki", weights, inputs, targets)
+
+
+def pooled_quadratic(
+    data: LocalData, noise_std: float, prior_scale: float = 1.0
+) -> tuple[Float[np.ndarray, "param param"], Float[np.ndarray, " param"]]:
+    """A = Σ_k A_k and b = Σ_k b_k, in float64, without the single A_k: for networks of any size."""
+    all_inputs, all_targets, all_weights = (np.asarray(part) for part in (data.inputs, data.targets, data.weights))
+    params = all_inputs.shape[-1]
+    precision, linear = np.eye(params) / prior_scale**2, np.zeros(params)
+    for begin in range(0, len(all_inputs), _BLOCK):
+        rows = slice(begin, begin + _BLOCK)
+        inputs = all_inputs[rows].astype(np.float64).reshape(-1, params)
+        weighted = inputs * (all_weights[rows].astype(np.float64).reshape(-1, 1) / noise_std**2)
+        precision += weighted.T @ inputs
+        linear += weighted.T @ all_targets[rows].astype(np.float64).ravel()
+    return precision, linear
 
 
 def gaussian_posterior(

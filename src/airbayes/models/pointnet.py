@@ -21,6 +21,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
 from airbayes.errors import AirbayesError
+from airbayes.models import pointnet_cpu, pointnet_gpu
 from airbayes.models.base import Classifier, pick_labels
 from airbayes.models.max_pool import PRECISION, dense_max_pool, dense_max_pool_plain
 
@@ -109,6 +110,10 @@ class PointNet(eqx.Module):
         return self.head(pool, transform(self.tnet_feature, pool, x))
 
 
+def _scores(pool: Callable, net: PointNet, clouds: Float[Array, "cloud point 3"]) -> Float[Array, "cloud cls"]:
+    return net(pool, clouds)
+
+
 @functools.cache
 def _shape_of(num_classes: int) -> tuple[jax.ShapeDtypeStruct, Callable]:
     """The shape of the flat θ and the way back, without computing a network."""
@@ -143,7 +148,17 @@ class PointNetClassifier(Classifier):
     def log_probs(
         self, theta: Float[Array, " param"], inputs: Float[Array, "example point 3"]
     ) -> Float[Array, "example cls"]:
-        return jax.nn.log_softmax(self.unravel(theta)(POOLINGS[self.pooling], inputs))
+        net = self.unravel(theta)
+        if self.pooling == "plain":
+            return jax.nn.log_softmax(net(dense_max_pool_plain, inputs))
+        if jax.default_backend() == "cpu":  # no other device: spares tracing and differentiating their branches
+            return jax.nn.log_softmax(pointnet_cpu.pointnet_on_cpu(net, inputs))
+        branches = {"cpu": pointnet_cpu.pointnet_on_cpu, "default": functools.partial(_scores, dense_max_pool)}
+        if pointnet_gpu.fits(inputs.shape[-2]):
+            branches["cuda"] = pointnet_gpu.pointnet_on_gpu
+        # Only the branch of the device at hand is compiled.
+        scores = jax.lax.platform_dependent(net, inputs, **branches)
+        return jax.nn.log_softmax(scores)
 
     def log_likelihood(
         self,
