@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: run test lint format clean help
+.PHONY: run test bench lint format clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -14,6 +14,9 @@ run: $(VENV)/.run  ## the main study: tables, figures, verdicts and results in r
 
 test: $(VENV)/.test lint  ## lint, type check and all tests
 	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)/.run  ## speed: tables and bench.json in runs/bench
+	$(BIN)/airbayes bench --out runs/bench
 
 lint: $(VENV)/.test  ## ruff and basedpyright
 	$(BIN)/ruff check .

@@ -34,7 +34,7 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
     assert run("run", "gaussian", "--out", str(out), *SMALL) == 0
     captured = capsys.readouterr()
     text = captured.out
-    assert "compiling" in captured.err
+    assert "compiled in" in captured.err
     assert "compiling" not in text
     assert "W2 to the true posterior" in text
     assert "Predicted transition SNR" in text

@@ -7,8 +7,8 @@ import numpy as np
 
 from airbayes.experiment.cells import enumerate_cells
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig, ProblemConfig
-from airbayes.experiment.grid import CellResult
 from airbayes.experiment.problem import Metrics
+from airbayes.experiment.results import CellResult, Divergence
 from airbayes.experiment.store import write_results
 
 STUDY = ExperimentConfig(
@@ -31,7 +31,7 @@ def write_made(
         rng = np.random.default_rng([cell.stream, cell.seed])
         history = {"rms": rng.normal(size=(2, 3))}
         if cell.seed in diverged:
-            results.append(CellResult(cell, "diverged", 5, None, history))
+            results.append(CellResult(cell, None, history, Divergence(5, 1, np.zeros((2, 3)))))
             continue
         value = rng.uniform() + change
         samples = rng.normal(size=(4, 1, 2)).astype(np.float32) if config.saved_samples else None
@@ -39,7 +39,7 @@ def write_made(
         metrics = Metrics(
             {"accuracy": value, "ece": value / 2, "nll": 1.0}, {"accuracy": np.full(3, value)}, bins, samples
         )
-        results.append(CellResult(cell, "ok", None, metrics, history))
+        results.append(CellResult(cell, metrics, history))
     folder.mkdir(parents=True)
     hashes = "\n".join(f"hash{seed}" for seed in range(first, first + count))
     attributes = {"num_classes": 3, "simulator_hash": hashes, "repeated_examples": f"as in seed {first}"}

@@ -85,7 +85,7 @@ def test_diverged_cells_are_marked_and_the_others_go_on():
     )
     results = run_grid(wild, Silent())
     assert {r.status for r in results} == {"diverged"}
-    assert all(r.diverged_step is not None and 1 <= r.diverged_step <= 300 and r.metrics is None for r in results)
+    assert all(r.diverged is not None and 1 <= r.diverged.step <= 300 and r.metrics is None for r in results)
     summary = to_summary(wild, results)
     assert all("w2_agent" not in cell and cell["diverged_step"] > 0 for cell in summary["cells"])
     dataset = to_dataset(wild, results)

@@ -112,13 +112,33 @@ def test_one_agent():
 
 
 def test_huge_known_shapes_have_their_best_weight():
-    large_ring, large_grid = ring(1_000_000), grid(500, 500)
+    large_ring = ring(1_000_000)
     assert best_constant(large_ring) == pytest.approx(0.5, rel=1e-10)
     assert best_constant(star(1_000_000)) == 2 / 1_000_001
     check_contraction(large_ring, best_constant(large_ring))
-    with pytest.raises(GraphError, match=r"250,000 agents .*'max-degree'"):
-        best_constant(large_grid)
+
+
+def test_the_small_end_of_a_wide_spectrum_is_bounded_and_that_of_an_expander_refused():
+    large_grid = grid(150, 150)
+    largest, smallest = laplacian_extremes(large_grid)
+    exact_largest, exact_smallest = 8 * math.sin(math.pi * 149 / 300) ** 2, 4 * math.sin(math.pi / 300) ** 2
+    assert exact_largest <= largest <= exact_largest * (1 + 2e-4)
+    assert exact_smallest <= smallest <= 1e-3 * exact_largest
+    assert best_constant(large_grid) == pytest.approx(2 / (exact_largest + exact_smallest), rel=1e-3)
+    check_contraction(large_grid, best_constant(large_grid))
     check_contraction(large_grid, max_degree(large_grid))
+
+    expander = erdos_renyi(210_000, 8 / 210_000, seed=0)
+    with pytest.raises(GraphError, match=r"210,000 agents .*'max-degree'"):
+        best_constant(expander)
+
+
+def test_wide_graphs_agree_with_lanczos_at_both_ends():
+    graph = by_name("random_geometric", 21_000)
+    largest, smallest = laplacian_extremes(graph)
+    reference = spectrum_module._lanczos_extremes(graph, np.ones(graph.num_edges))
+    assert largest == pytest.approx(reference[0], rel=3e-4)
+    assert reference[1] - 1e-4 * largest <= smallest <= 1e-3 * largest
 
 
 @pytest.mark.parametrize(

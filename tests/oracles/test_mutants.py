@@ -83,7 +83,9 @@ def test_receiver_noise_of_half_n0():
 
 def test_literal_self_weight(monkeypatch):
     """The paper's 1 − |N_k| w with k in N_k: rows sum to 1 − w."""
-    monkeypatch.setattr(dsgld, "mix", lambda theta, mixing, mask: mix(theta, mixing, mask) - mixing.edge_weight * theta)
+    monkeypatch.setattr(
+        dsgld, "mix", lambda theta, mixing, *rest: mix(theta, mixing, *rest) - mixing.edge_weight * theta
+    )
     assert caught(p_values(dsgld_sampler()))
 
 

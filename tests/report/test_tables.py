@@ -9,8 +9,8 @@ from rich.console import Console
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig
 from airbayes.experiment.dataset import to_dataset
-from airbayes.experiment.grid import CellResult
 from airbayes.experiment.problem import Metrics
+from airbayes.experiment.results import CellResult, Divergence
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.tables import cells_csv, snr_tables
 
@@ -22,7 +22,7 @@ def result(method: str, topology: str, snr_db: float | None, value: float | None
     cell = Cell(method, "common" if method == "cd_dsgld" else None, topology, snr_db, 0)
     history = {"rms": np.ones((2, 5))}
     if value is None:
-        return CellResult(cell, "diverged", 7, None, history)
+        return CellResult(cell, None, history, Divergence(7, 0, np.zeros((1, 1))))
     names = [f"{kind}_{who}" for kind in ("w2", "mean_error", "cov_error") for who in ("agent", "network")]
     arrays = {
         "sampled_mean": (("agent", "param"), np.zeros((5, 2))),
@@ -30,7 +30,7 @@ def result(method: str, topology: str, snr_db: float | None, value: float | None
         "posterior_mean": (("param",), np.zeros(2)),
         "posterior_cov": (("param", "param2"), np.eye(2)),
     }
-    return CellResult(cell, "ok", None, Metrics(dict.fromkeys(names, value), {}, arrays), history)
+    return CellResult(cell, Metrics(dict.fromkeys(names, value), {}, arrays), history)
 
 
 @pytest.fixture

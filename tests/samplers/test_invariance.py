@@ -13,7 +13,7 @@ import pytest
 from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig, ProblemConfig, SamplingConfig
-from airbayes.experiment.grid import make_batch, make_loop
+from airbayes.experiment.ready import make_batch, make_loop
 
 STEPS = 60
 CONFIG = ExperimentConfig(

@@ -3,5 +3,6 @@
 from airbayes.channel.awgn import AWGN, NoisyGainAWGN
 from airbayes.channel.base import Channel
 from airbayes.channel.decibel import db_to_linear, linear_to_db
+from airbayes.channel.impulsive import ImpulsiveNoise
 
-__all__ = ["AWGN", "Channel", "NoisyGainAWGN", "db_to_linear", "linear_to_db"]
+__all__ = ["AWGN", "Channel", "ImpulsiveNoise", "NoisyGainAWGN", "db_to_linear", "linear_to_db"]

@@ -5,10 +5,11 @@ import math
 from rich.console import Console
 from rich.table import Table
 
-from airbayes.experiment.build import Builder, top_t_of
+from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
-from airbayes.experiment.memory import bytes_of_batch
+from airbayes.experiment.memory import memory_of_batch, memory_of_builder, peak
+from airbayes.experiment.shown import shown_agents
 from airbayes.network import second_eigenvalue
 from airbayes.power import norm_cap, transition_snr_db
 
@@ -23,22 +24,38 @@ def print_plan(config: ExperimentConfig, console: Console) -> None:
 
 def _print_cells(builder: Builder, console: Console) -> None:
     config = builder.config
-    table = Table("method", "cells", "chains", "steps", "samples kept", "memory", title=f"{config.name}: cells")
+    table = Table(
+        "method", "cells", "chains", "steps", "samples kept", "held", "workspace", title=f"{config.name}: cells"
+    )
     sampling = config.sampling
     kept = (sampling.steps - sampling.burn_in) // sampling.thin
+    batches = []
     for variant, cells in group_by_variant(enumerate_cells(config)).items():
         together = cells[: config.cells_per_batch or len(cells)]
-        memory = bytes_of_batch(builder, together)
+        batches.append(memory_of_batch(builder, together))
         table.add_row(
             variant,
             str(len(cells)),
             str(sampling.chains),
             f"{sampling.steps:,}",
             f"{kept:,} a chain",
-            f"{memory / 1e6:,.1f} MB",
+            f"{batches[-1].held / 1e6:,.1f} MB",
+            f"{batches[-1].workspace / 1e6:,.1f} MB",
         )
     console.print(table)
-    console.print(f"m = {builder.problem.model.num_params:,} parameters, N = {config.network.agents} agents.\n")
+    ahead = not config.cells_per_batch
+    beside = ", each method beside the next one, which is compiled meanwhile" if ahead and len(batches) > 1 else ""
+    console.print(
+        f"Memory at most {peak(batches, memory_of_builder(builder), ahead) / 1e6:,.1f} MB{beside}; "
+        "Python, JAX and its compiler take about 500 MB more."
+    )
+    agents, params, shown = config.network.agents, builder.problem.model.num_params, len(shown_agents(config))
+    console.print(f"m = {params:,} parameters, N = {agents:,} agents.")
+    if shown < agents:
+        console.print(f"{shown:,} of the agents, evenly spread, are stored one by one.")
+    if config.problem.kind == "linear" and agents * params > MAX_LAW:
+        console.print(f"No exact laws of the samplers: N·m = {agents * params:,} is above {MAX_LAW}.")
+    console.print()
 
 
 def _print_transitions(builder: Builder, console: Console) -> None:

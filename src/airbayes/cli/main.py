@@ -17,6 +17,7 @@ commands:
   claims DIR ...     score the paper's claims on finished studies
   predict RUN FILE   class probabilities and uncertainty of objects, from a trained run
   data COMMAND ...   simulate, inspect and convert lidar objects
+  bench              time airbayes beside its peers and against the machine's floors
 
 options:
   -h, --help         this text; `airbayes run --help` lists every setting
@@ -35,7 +36,7 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.write(_message(error))
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped. Methods that had finished are in partial.nc; the same command starts over.\n")
+        sys.stderr.write("\nStopped at once. A run goes on from its last saved state: give the same command again.\n")
         sys.exit(130)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,8 +70,12 @@ def _dispatch(args: list[str]) -> int:
         from airbayes.cli.data import data_command
 
         return data_command(args[1:])
+    if args[0] == "bench":
+        from airbayes.cli.bench import bench_command
+
+        return bench_command(args[1:])
     raise AirbayesError(
-        f"Unknown command {args[0]!r}. Commands: run, merge, claims, predict, data; for example "
+        f"Unknown command {args[0]!r}. Commands: run, merge, claims, predict, data, bench; for example "
         "`airbayes run gaussian`. See `airbayes --help`."
     )
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from airbayes.experiment.grid import CellResult
+    from airbayes.experiment.results import CellResult
 
 LINE_EVERY = 10.0  # seconds between plain lines
 
@@ -44,11 +44,15 @@ class BarReporter:
         self.tasks: dict[str, Any] = {}
 
     def begin(self, variant: str, cells: int, steps: int) -> None:
-        note = f"{plural(cells, 'cell')}, compiling ..."
+        note = plural(cells, "cell")
         self.tasks[variant] = self.progress.add_task(variant, total=steps, note=note)
 
     def compiled(self, variant: str, seconds: float) -> None:
         self.progress.update(self.tasks[variant], note=f"compiled in {seconds:.1f} s")
+
+    def resumed(self, variant: str, cells: int, step: int) -> None:
+        note = f"{plural(cells, 'cell')} from before"
+        self.progress.update(self.tasks[variant], completed=step, note=note)
 
     def advance(self, variant: str, step: int) -> None:
         self.progress.update(self.tasks[variant], completed=step)
@@ -66,10 +70,14 @@ class LineReporter:
     def begin(self, variant: str, cells: int, steps: int) -> None:
         self.started = self.last = time.monotonic()
         self.steps = steps
-        self.console.print(f"{variant}: {plural(cells, 'cell')}, {steps:,} steps, compiling ...")
+        self.console.print(f"{variant}: {plural(cells, 'cell')}, {steps:,} steps")
 
     def compiled(self, variant: str, seconds: float) -> None:
         self.console.print(f"{variant}: compiled in {seconds:.1f} s")
+
+    def resumed(self, variant: str, cells: int, step: int) -> None:
+        done = "were done before" if step == self.steps else f"go on from step {step:,}"
+        self.console.print(f"{variant}: {plural(cells, 'cell')} {done}")
 
     def advance(self, variant: str, step: int) -> None:
         if time.monotonic() - self.last > LINE_EVERY:

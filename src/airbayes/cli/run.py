@@ -1,18 +1,24 @@
 """`airbayes run`: read, check, run, write, show."""
 
 import dataclasses
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
+from airbayes.cache import cache_programs
 from airbayes.cli.progress import make_console, make_reporter
 from airbayes.errors import AirbayesError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.toml_io import load_config
 
+if TYPE_CHECKING:
+    from airbayes.experiment.journal import Journal
+
+STOPPED, INTERRUPTED = 75, 130  # exit codes: its time was up (run it again), or someone stopped it
 USAGE = "usage: airbayes run EXPERIMENT [--out DIR] [--dry-run] [--force] [settings]"
 
 
@@ -23,7 +29,11 @@ class RunOptions:
     dry_run: bool = False
     """Show the cells, predicted transition SNRs, top-t values and memory, and run nothing."""
     force: bool = False
-    """Run even if the folder already holds results, and replace them."""
+    """Start over even if the folder already holds results or an unfinished run, and replace them."""
+    time_limit: float | None = None
+    """Stop after so many seconds, with everything saved; the same command goes on. Exit code 75."""
+    checkpoint_every: float = 60.0
+    """Seconds between two saved states."""
     quiet: bool = False
     """Print errors only."""
     debug: bool = False
@@ -47,10 +57,7 @@ def run_command(args: list[str]) -> int:
         return 0
     if options.out is not None and str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/mine.")
-    folder = options.out or Path("runs") / config.name
-    if _already_complete(config, folder, options.force, console):
-        return 0
-    return _run(config, folder, console, progress)
+    return _run(config, options.out or Path("runs") / config.name, options, args, console, progress)
 
 
 def _check(config: ExperimentConfig, console: Console) -> None:
@@ -59,42 +66,67 @@ def _check(config: ExperimentConfig, console: Console) -> None:
     if not console.is_terminal:
         console.print(text)
     with console.status(text):
+        cache_programs()  # before JAX is loaded: what is compiled once is compiled on this machine for good
         from airbayes.experiment.validate import check_config
 
         check_config(config)
 
 
-def _already_complete(config: ExperimentConfig, folder: Path, force: bool, console: Console) -> bool:
-    from airbayes.experiment.store import prepare_folder, read_dataset
+def _run(
+    config: ExperimentConfig, folder: Path, options: RunOptions, args: list[str], console: Console, progress: Console
+) -> int:
+    from airbayes.cli.stopping import StopRequest
+    from airbayes.experiment.journal import Journal, Stopped
+    from airbayes.experiment.store import prepare_folder
+
+    complete = prepare_folder(folder, config, force=options.force)
+    with StopRequest(options.time_limit) as stop:
+        tell = lambda text: progress.print(text, markup=False, soft_wrap=True)  # noqa: E731
+        journal = Journal(folder, options.checkpoint_every, stop, tell)
+        if options.force:
+            journal.clear()
+        going_on = (journal.folder / "begun").exists()
+        if complete and not going_on:
+            _show_again(config, folder, console)
+            return 0
+        if journal.begin(config):
+            tell(f"Going on with the run in {folder}.")
+        try:
+            _compute(config, folder, journal, console, progress)
+            return 0
+        except Stopped as stopped:
+            tell(f"Stopped by {stopped.reason}; everything is saved. Go on with:\n  {_again(args)}")
+            return STOPPED if stop.signal is None else INTERRUPTED
+        except ResultsError as error:
+            raise ResultsError(f"{error}\n  What was saved before is kept. Then go on with: {_again(args)}") from error
+
+
+def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> None:
+    from airbayes.experiment.store import read_dataset
     from airbayes.report.files import show_tables
 
-    if not prepare_folder(folder, config, force=force):
-        return False
     console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
     show_tables(read_dataset(folder), config, console)
-    return True
 
 
-def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Console) -> int:
+def _compute(config: ExperimentConfig, folder: Path, journal: "Journal", console: Console, progress: Console) -> None:
     from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_variants
-    from airbayes.experiment.store import CLAIMS_FILE, read_dataset, write_partial_results, write_results
+    from airbayes.experiment.store import CLAIMS_FILE, read_dataset, read_graphs, write_partial_results, write_results
     from airbayes.report.claims import claims_table, missing_for_claims, write_claims
     from airbayes.report.claims_show import show_claims
     from airbayes.report.files import show_tables, write_report_files
 
+    graphs = read_graphs(config)
     with make_reporter(progress) as reporter:
         check_compiler()
         builder = Builder(config)
         results = []
-        for done in run_variants(builder, reporter):
+        for done in run_variants(builder, reporter, journal):
             results += done
-            try:
-                write_partial_results(folder, config, results, builder.problem.attributes())
-            except ResultsError as error:  # the run itself is well: what it has is in memory
-                progress.print(f"{error} The run goes on.", markup=False)
-    write_results(folder, config, results, builder.problem.attributes())
+            write_partial_results(folder, config, results, builder.problem.attributes())
+    write_results(folder, config, results, builder.problem.attributes(), graphs)
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
     show_tables(dataset, config, console)
@@ -103,9 +135,14 @@ def _run(config: ExperimentConfig, folder: Path, console: Console, progress: Con
         write_claims(folder, dataset, records)
         show_claims(records, console)
         written.append(CLAIMS_FILE)
+    journal.clear()  # last: what is killed before this is written again
     names = ", ".join(["summary.json", "results.nc", "config.toml", *written])
     console.print(f"\nWritten to {folder}: {names}")
-    return 0
+
+
+def _again(args: list[str]) -> str:
+    """The command that goes on."""
+    return shlex.join(["airbayes", "run", *(arg for arg in args if arg != "--force")])
 
 
 def _load(name: str) -> ExperimentConfig:

@@ -1,6 +1,7 @@
 """From cells to samplers: every cell of a variant becomes a module of the same structure, so that they stack."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import equinox as eqx
@@ -8,16 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from airbayes.channel import AWGN, NoisyGainAWGN
 from airbayes.channel.rate import bits_per_block, receiver_bits
 from airbayes.compress import TopTQSGD, largest_t
 from airbayes.compress.message import SCALE_BITS
 from airbayes.experiment.blob_problem import BlobProblem
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
+from airbayes.experiment.faults import build_channel, build_faults, build_outage, build_receiver
 from airbayes.experiment.lidar_problem import LidarProblem
 from airbayes.experiment.linear_problem import LinearProblem
 from airbayes.experiment.problem import Problem
+from airbayes.experiment.scenario import graph_name, scenario_config, simulated_faults
 from airbayes.models import AugmentedGradient, FullGradient, LocalData, MiniBatchGradient, Posterior, pool_agents
 from airbayes.network import (
     Graph,
@@ -37,13 +39,9 @@ from airbayes.samplers import (
     QDSGD,
     SGD,
     SGLD,
-    BothOutages,
     Clipped,
     Constant,
     CosineCycles,
-    LinkOutage,
-    NodeOutage,
-    Outage,
     Plain,
     PolynomialDecay,
     Sampler,
@@ -61,10 +59,16 @@ def build_problem(config: ExperimentConfig) -> Problem:
 
 
 def build_graph(config: ExperimentConfig, topology: str) -> Graph:
-    """A graph by name, or from a CSV edge list."""
+    """A graph by name, or from a CSV edge list; fault rates in the name do not change it."""
     if topology.endswith(".csv"):
         return from_csv(Path(topology))
-    return by_name(topology, config.network.agents, seed=config.network.graph_seed)
+    return _named_graph(graph_name(topology), config.network.agents, config.network.graph_seed)
+
+
+@lru_cache(maxsize=8)
+def _named_graph(topology: str, agents: int, seed: int) -> Graph:
+    """Made once for the check and for the run: a geometric graph of a million agents takes a while."""
+    return by_name(topology, agents, seed=seed)
 
 
 def top_t_of(config: ExperimentConfig, graph: Graph, num_params: int, snr_db: float) -> np.ndarray:
@@ -82,6 +86,7 @@ class Builder:
     def __init__(self, config: ExperimentConfig):
         self.config = config
         self.problem = build_problem(config)
+        self.simulated = simulated_faults(config)
         self.laws: dict[tuple, AffineLaw] = {}
         names = config.network.topologies
         self.graphs = {name: build_graph(config, name) for name in names}
@@ -106,20 +111,21 @@ class Builder:
         ]
         if cell.topology is None:
             return (SGD if cell.method == "local_sgd" else SGLD)(gradient, self._step_size(), drift)
-        mixing, outage = self.mixings[cell.topology], self._outage()
+        scenario = scenario_config(config, cell.topology)
+        mixing = self.mixings[cell.topology]
+        outage, faults = build_outage(scenario, self.simulated), build_faults(scenario, self.simulated)
         if cell.method == "dsgld":
-            return DSGLD(gradient, mixing, self._step_size(), drift, outage)
+            return DSGLD(gradient, mixing, self._step_size(), drift, outage, faults)
         if cell.method == "dsgd":
-            return DSGD(gradient, mixing, self._step_size(), drift, outage)
+            return DSGD(gradient, mixing, self._step_size(), drift, outage, faults)
         if cell.method == "dsghmc":
-            return DSGHMC(gradient, mixing, config.momentum.eta, config.momentum.friction, drift, outage)
+            return DSGHMC(gradient, mixing, config.momentum.eta, config.momentum.friction, drift, outage, faults)
         assert cell.snr_db is not None
         if cell.method == "cd_dsgld":
             assert cell.policy is not None
-            gain_std, power = config.channel.gain_std, config.channel.power
-            channel = NoisyGainAWGN(cell.snr_db, gain_std, power) if gain_std else AWGN(cell.snr_db, power)
+            channel, receiver = build_channel(scenario, self.simulated, cell.snr_db), build_receiver(config)
             policy = policy_by_name(cell.policy)
-            return CDDSGLD(gradient, mixing, channel, policy, self._step_size(), drift, outage)
+            return CDDSGLD(gradient, mixing, channel, policy, self._step_size(), drift, outage, faults, receiver)
         params = self.problem.model.num_params
         top_t = top_t_of(config, self.graphs[cell.topology], params, cell.snr_db)
         gamma = config.digital.consensus_step or top_t.min() / params
@@ -134,6 +140,7 @@ class Builder:
             compressor,
             drift,
             outage,
+            faults,
         )
 
     def _gradient(self, potential: Posterior):
@@ -146,8 +153,8 @@ class Builder:
         """The sampler's own law on a linear problem, as if no power limit were reached; None where there is none."""
         config = self.config
         steady = cell.method == "dsghmc" or config.sampling.schedule == "constant"
-        exact_links = cell.method != "cd_dsgld" or not config.channel.gain_std
-        additive = not (config.network.link_outage or config.network.node_outage or config.sampling.batch_size)
+        exact_links = cell.method != "cd_dsgld" or config.channel.receiver == "plain"
+        additive = not (self.simulated.any_fault or config.sampling.batch_size)
         small = self.num_agents(cell) * self.problem.model.num_params <= MAX_LAW
         if not (isinstance(self.problem, LinearProblem) and additive and steady and exact_links and small):
             return None
@@ -182,12 +189,6 @@ class Builder:
         if sampling.schedule == "cosine":
             return CosineCycles(sampling.eta, sampling.cycle)
         return Constant(sampling.eta)
-
-    def _outage(self) -> Outage | None:
-        network = self.config.network
-        links = LinkOutage(network.link_outage) if network.link_outage else None
-        nodes = NodeOutage(network.node_outage) if network.node_outage else None
-        return BothOutages(links, nodes) if links and nodes else links or nodes
 
 
 def stack(modules: Sequence):

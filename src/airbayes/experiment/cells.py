@@ -5,6 +5,7 @@ import zlib
 from pathlib import PurePath
 
 from airbayes.experiment.config import RADIO_METHODS, UNCONNECTED_METHODS, ExperimentConfig
+from airbayes.experiment.scenario import graph_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +23,9 @@ class Cell:
 
     @property
     def stream(self) -> int:
-        """A number that is this cell's own whatever else is in the grid, for its noise."""
-        graph = None if self.topology is None else PurePath(self.topology).name  # a CSV file may move
+        """A number that does not depend on the rest of the grid, for the cell's noise. Scenarios of one graph share it:
+        then they differ by their faults alone."""
+        graph = None if self.topology is None else PurePath(graph_name(self.topology)).name  # a CSV file may move
         return zlib.crc32(f"{self.variant}/{graph}/{self.snr_db}".encode()) & 0x7FFFFFFF
 
     def __str__(self) -> str:

@@ -86,15 +86,36 @@ class NetworkConfig:
     agents: int = 5
     """N, number of agents."""
     topologies: tuple[str, ...] = ("full", "star", "ring")
-    """Graphs: full, star, ring, line, grid, random_geometric, erdos_renyi, small_world, or a CSV edge list (*.csv)."""
+    """Graphs: full, star, ring, line, grid, random_geometric, erdos_renyi, small_world, or a CSV edge list (*.csv).
+    A named graph may carry fault rates of its own, ring@link_outage=0.3,burst_length=20: one scenario each."""
     weights: Literal["best-constant", "max-degree", "metropolis"] = "best-constant"
     """w, mixing weights; CD-DSGLD needs one weight for all links, so not metropolis."""
     graph_seed: int = 0
     """Seed of the random graphs."""
     link_outage: float = 0.0
     """p, probability that a link is down in a step, 0 to below 1."""
+    one_way: bool = False
+    """Whether the two directions of a link fail each by itself (one-way losses) instead of together."""
+    burst_length: float = 0.0
+    """L, mean length of a link outage in steps (Gilbert–Elliott; p stays the share of time); 0: each step anew."""
     node_outage: float = 0.0
-    """p, probability that an agent is silent and deaf in a step, 0 to below 1."""
+    """p, probability that an agent is silent and deaf in a step, 0 to below 1; it goes on computing."""
+    away: float = 0.0
+    """p, share of the time that an agent is away (churn), 0 to below 1: it stands still and rejoins with its θ."""
+    away_length: float = 100.0
+    """L, mean length of an absence in steps."""
+    late: float = 0.0
+    """p, probability that an agent's message is late in a step, 0 to 1: neighbours use the last one they have."""
+    staleness: int = 10
+    """τ, most steps by which a message used may be old; then neighbours wait for a new one."""
+    attackers: int = 0
+    """Number of Byzantine agents, the last ones: they send lies instead of θ."""
+    attack: Literal["constant", "random", "flip"] = "constant"
+    """The lie: a in every entry, a·N(0, 1), or −a·θ."""
+    attack_size: float = 1.0
+    """a, size of the lie, in units of θ."""
+    attack_rate: float = 1.0
+    """p, probability that a Byzantine agent lies in a step, 0 to 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +126,15 @@ class ChannelConfig:
     """P, transmit power limit per channel use, linear."""
     gain_std: float = 0.0
     """σ, standard deviation of the link-gain error (cd_dsgld), relative; 0 is perfect compensation."""
+    impulse_rate: float = 0.0
+    """ε, probability that an impulse hits a channel use (cd_dsgld), 0 to 1; digital links are taken as coded."""
+    impulse_power: float = 100.0
+    """K, power of an impulse over N0, linear."""
+    receiver: Literal["plain", "clip", "test"] = "plain"
+    """What a receiver does with what is new in a block (cd_dsgld): take it, clip every entry, or test its rms and
+    discard the block."""
+    receiver_limit: float = 5.0
+    """c, limit of receiver = clip or test, in standard deviations √(2η) of the noise."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,9 @@ import numpy as np
 
 from airbayes import __version__
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.grid import CellResult, evaluation_steps
+from airbayes.experiment.grid import evaluation_steps
+from airbayes.experiment.results import CellResult
+from airbayes.experiment.shown import pick_shown, shown_agents
 from airbayes.experiment.toml_io import dump_config
 
 if TYPE_CHECKING:
@@ -24,31 +26,36 @@ STATUS_CODES = {"absent": 0, "ok": 1, "diverged": 2}
 def to_dataset(config: ExperimentConfig, results: list[CellResult]) -> "xr.Dataset":
     import xarray as xr
 
+    shown = shown_agents(config)
     coords = {
         "method": _unique(result.cell.variant for result in results),
         "topology": _unique(result.cell.topology or NO_TOPOLOGY for result in results),
         "snr_db": sorted({_snr(result) for result in results}),
         "seed": sorted({result.cell.seed for result in results}),
-        "agent": list(range(config.network.agents)),
+        "agent": shown.tolist(),
         "step": list(evaluation_steps(config)),
     }
     shape = tuple(len(coords[dim]) for dim in CELL_DIMS)
     variables: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
 
     def put(name: str, dims: tuple[str, ...], where: tuple[int, ...], values: np.ndarray) -> None:
+        if "agent" in dims:
+            values = pick_shown(values, dims.index("agent"), shown)
         sizes = tuple(len(coords[d]) if d in coords else values.shape[i] for i, d in enumerate(dims))
         if name not in variables:
             variables[name] = ((*CELL_DIMS, *dims), np.full(shape + sizes, np.nan, np.float32))
         # SGLD is one agent where the others are N: it fills the first rows.
         variables[name][1][where + tuple(slice(size) for size in values.shape)] = values
 
-    status, diverged = np.zeros(shape, np.int8), np.full(shape, -1, np.int32)
+    status = np.zeros(shape, np.int8)
+    diverged_step, diverged_agent = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
     for result in results:
         cell = result.cell
         key = (cell.variant, cell.topology or NO_TOPOLOGY, _snr(result), cell.seed)
         where = tuple(coords[dim].index(value) for dim, value in zip(CELL_DIMS, key, strict=True))
         status[where] = STATUS_CODES[result.status]
-        diverged[where] = -1 if result.diverged_step is None else result.diverged_step
+        if result.diverged is not None:
+            diverged_step[where], diverged_agent[where] = result.diverged.step, result.diverged.agent
         for name, values in result.history.items():
             put(f"{name}_over_steps", ("step", "agent"), where, values)
         if result.metrics is None:
@@ -64,7 +71,8 @@ def to_dataset(config: ExperimentConfig, results: list[CellResult]) -> "xr.Datas
         {
             **variables,
             "status": (CELL_DIMS, status, {"meaning": meaning}),
-            "diverged_step": (CELL_DIMS, diverged, {"meaning": "-1 where the cell did not diverge"}),
+            "diverged_step": (CELL_DIMS, diverged_step, {"meaning": "-1 where the cell did not diverge"}),
+            "diverged_agent": (CELL_DIMS, diverged_agent, {"meaning": "the first agent; -1 where none diverged"}),
         },
         coords=coords,
         attrs={"experiment": config.name, "airbayes_version": __version__, "config_toml": dump_config(config)},
@@ -86,8 +94,8 @@ def to_summary(config: ExperimentConfig, results: list[CellResult]) -> dict:
             "seed": cell.seed,
             "status": result.status,
         }
-        if result.diverged_step is not None:
-            record["diverged_step"] = result.diverged_step
+        if result.diverged is not None:
+            record |= {"diverged_step": result.diverged.step, "diverged_agent": result.diverged.agent}
         scalars = {} if result.metrics is None else result.metrics.scalars
         cells.append(record | {name: value if np.isfinite(value) else None for name, value in scalars.items()})
     return {"experiment": config.name, "airbayes_version": __version__, "cells": cells}

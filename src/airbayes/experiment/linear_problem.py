@@ -5,31 +5,36 @@ from functools import lru_cache
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.problem import DATA_STREAM, Metrics, Observer, Outcome, Problem, state_metrics
+from airbayes.experiment.shown import shown_agents
 from airbayes.metrics import RunningMoments, w2_gaussians
 from airbayes.models import (
     LinearRegression,
     LocalData,
     gaussian_posterior,
+    pooled_quadratic,
     quadratic_potentials,
-    stack_agents,
 )
 from airbayes.samplers.exact import agent_law, average_law
 
+BLOCK = 10_000  # agents whose data are drawn at a time
+
 
 class MomentObserver(Observer):
-    """Running mean and covariance of every agent and, as the last row, of the network average."""
+    """Running mean and covariance of the shown agents and, as the last row, of the network average."""
 
     num_params: int = eqx.field(static=True)
+    shown: Int[Array, " shown"]
 
     def empty(self, num_agents: int) -> RunningMoments:
-        return RunningMoments.empty((num_agents + 1, self.num_params))
+        return RunningMoments.empty((min(num_agents, len(self.shown)) + 1, self.num_params))
 
     def update(self, tracker: RunningMoments, theta: Float[Array, "agent param"]) -> RunningMoments:
-        return tracker.update(jnp.concatenate([theta, theta.mean(axis=0, keepdims=True)]))
+        rows = theta if len(theta) <= len(self.shown) else theta[self.shown]
+        return tracker.update(jnp.concatenate([rows, theta.mean(axis=0, keepdims=True)]))
 
     def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
         return theta.mean(axis=0)
@@ -47,32 +52,43 @@ class LinearProblem(Problem):
         self.config = config
         self.num_agents = config.network.agents
         self.model = LinearRegression(config.problem.features, config.problem.noise_std)
+        self.shown = shown_agents(config)
         self.draw = lru_cache(self._draw)  # one draw per seed, shared by all cells
+        self.posterior = lru_cache(self._posterior)
 
     def data(self, seed: int) -> LocalData:
         return self.draw(seed)
 
     def _draw(self, seed: int) -> LocalData:
+        """Drawn block by block into float32: at most the centres are ever there in float64."""
         settings, agents = self.config.problem, self.num_agents
         rng = np.random.default_rng([seed, DATA_STREAM])
         slope = rng.normal(size=settings.features)
         slope /= np.sqrt(np.mean(slope**2))
-        centres = settings.heterogeneity * rng.normal(size=(agents, 1, settings.features))
-        inputs = centres + rng.normal(size=(agents, settings.examples, settings.features))
-        targets = inputs @ slope + settings.noise_std * rng.normal(size=(agents, settings.examples))
-        return stack_agents(list(inputs.astype(np.float32)), list(targets.astype(np.float32)))
+        centres = rng.normal(size=(agents, 1, settings.features))
+        inputs = np.empty((agents, settings.examples, settings.features), np.float32)
+        clean = np.empty((agents, settings.examples))
+        for begin in range(0, agents, BLOCK):
+            rows = slice(begin, min(begin + BLOCK, agents))
+            around = settings.heterogeneity * centres[rows]
+            block = around + rng.normal(size=(len(around), settings.examples, settings.features))
+            inputs[rows], clean[rows] = block, block @ slope
+        targets = clean + settings.noise_std * rng.normal(size=clean.shape)
+        return LocalData(jnp.asarray(inputs), jnp.asarray(targets, jnp.float32), jnp.ones(clean.shape))
 
     def quadratics(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """A_k and b_k of every agent."""
+        """A_k and b_k of every agent, for the exact laws of small networks."""
         settings = self.config.problem
         return quadratic_potentials(self.data(seed), settings.noise_std, settings.prior_scale)
 
-    def posterior(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _posterior(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The true mean and covariance."""
-        return gaussian_posterior(*self.quadratics(seed))
+        settings = self.config.problem
+        precision, linear = pooled_quadratic(self.data(seed), settings.noise_std, settings.prior_scale)
+        return gaussian_posterior(precision[None], linear[None])
 
     def observer(self, seed: int, is_sampler: bool) -> MomentObserver:
-        return MomentObserver(self.model.num_params)
+        return MomentObserver(self.model.num_params, jnp.asarray(self.shown))
 
     def typical_rms(self, seed: int) -> tuple[float, str]:
         mean, cov = self.posterior(seed)
@@ -81,7 +97,7 @@ class LinearProblem(Problem):
     def finish(self, outcome: Outcome) -> Metrics:
         """Distances of the sampled moments to the true posterior and, where known, to the sampler's own exact law."""
         mean, cov = _pool_chains(outcome.tracker)
-        agents, params = outcome.theta.shape[1:]
+        agents, params = len(mean) - 1, mean.shape[1]  # the shown ones, and the average after them
         law = outcome.law
         true_mean, true_cov = self.posterior(outcome.seed)
         w2 = w2_gaussians(mean, cov, true_mean, true_cov)

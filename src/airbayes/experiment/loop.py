@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from airbayes.experiment.problem import Observer
 from airbayes.samplers import Info, Sampler, State
 
+Step = int | Int[Array, ""]
 RUNAWAY_RMS = 1e6  # beyond this a chain has diverged, finite or not
 
 
@@ -47,6 +48,7 @@ class Carry(eqx.Module):
     trace: Float[Array, "... draw quantity"]
     gauges: Gauges
     bad_step: Int[Array, "..."]  # the step at which θ left the finite range; −1 while it has not
+    bad_agent: Int[Array, "..."]  # the first agent that did; −1 while none has
 
 
 class Batch(eqx.Module):
@@ -68,21 +70,9 @@ class Loop(eqx.Module):
     def start(self, batch: Batch, theta: Float[Array, "cell chain agent param"]) -> Carry:
         """The carry before the first step."""
 
-        def one_chain(sampler, data, observer, key, theta):
-            state = sampler.init(theta)
-            shapes = jax.eval_shape(lambda: sampler.step(key, state, data)[1])
-            quantities = jax.eval_shape(observer.monitor, theta).shape[0]
+        return _start(self, batch, theta)
 
-            def filled(value: float) -> Info:
-                return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), shapes)
-
-            gauges = Gauges(filled(0.0), filled(jnp.inf), filled(-jnp.inf), jnp.zeros((), jnp.int32))
-            trace = jnp.zeros((self.draws, quantities))
-            return Carry(state, observer.empty(len(theta)), trace, gauges, jnp.full((), -1, jnp.int32))
-
-        return eqx.filter_jit(over_cells_and_chains(one_chain))(batch, theta)
-
-    def advance(self, batch: Batch, carry: Carry, begin: int, end: int) -> Carry:
+    def advance(self, batch: Batch, carry: Carry, begin: Step, end: Step) -> Carry:
         """Steps `begin` to `end` (counted from 0, end excluded). The carry handed in is used up."""
         return _advance(self, batch, carry, jnp.int32(begin), jnp.int32(end))
 
@@ -100,16 +90,35 @@ def over_cells_and_chains(function: Callable) -> Callable:
     return run
 
 
+@eqx.filter_jit
+def _start(loop: Loop, batch: Batch, theta: Float[Array, "cell chain agent param"]) -> Carry:
+    def one_chain(sampler, data, observer, key, theta):
+        state = sampler.init(theta)
+        shapes = jax.eval_shape(lambda: sampler.step(key, state, data)[1])
+        quantities = jax.eval_shape(observer.monitor, theta).shape[0]
+
+        def filled(value: float) -> Info:
+            return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), shapes)
+
+        gauges = Gauges(filled(0.0), filled(jnp.inf), filled(-jnp.inf), jnp.zeros((), jnp.int32))
+        trace = jnp.zeros((loop.draws, quantities))
+        nowhere = jnp.full((), -1, jnp.int32)
+        return Carry(state, observer.empty(len(theta)), trace, gauges, nowhere, nowhere)
+
+    return over_cells_and_chains(one_chain)(batch, theta)
+
+
 @eqx.filter_jit(donate="all-except-first")
 def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
     loop, batch, begin, end = frozen
 
-    def step(counted, sampler, data, observer, key, state, gauges, bad_step):
+    def step(counted, sampler, data, observer, key, state, gauges, bad_step, bad_agent):
         state, info = sampler.step(key, state, data)
-        size = jnp.max(jnp.mean(state.theta**2, axis=-1))
-        fine = size < RUNAWAY_RMS**2  # False for NaN too
-        bad_step = jnp.where((bad_step < 0) & ~fine, state.step, bad_step)
-        return state, gauges.update(info, counted), bad_step
+        lost = ~(jnp.mean(state.theta**2, axis=-1) < RUNAWAY_RMS**2)  # True for NaN too
+        now = (bad_step < 0) & lost.any()
+        bad_step = jnp.where(now, state.step, bad_step)
+        bad_agent = jnp.where(now, jnp.argmax(lost).astype(jnp.int32), bad_agent)
+        return state, gauges.update(info, counted), bad_step, bad_agent
 
     def keep(sampler, data, observer, key, theta, tracker):
         return observer.update(tracker, theta), observer.monitor(theta)
@@ -117,7 +126,9 @@ def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
     def body(index, carry: Carry) -> Carry:
         counted = (index >= loop.burn_in).astype(jnp.int32)
         run_step = over_cells_and_chains(partial(step, counted))
-        state, gauges, bad_step = run_step(batch, carry.state, carry.gauges, carry.bad_step)
+        state, gauges, bad_step, bad_agent = run_step(batch, carry.state, carry.gauges, carry.bad_step, carry.bad_agent)
+        # A chain that diverged keeps its last good state; a real branch, which costs nothing while all is well.
+        state = jax.lax.cond((bad_step >= 0).any(), _hold, lambda _, new, __: new, carry.state, state, bad_step)
         since = index + 1 - loop.burn_in
 
         def kept(tracker, trace):
@@ -127,9 +138,19 @@ def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
         # `since` is the same for all cells, so this stays a real branch and costs nothing when not taken.
         is_kept = (since > 0) & (since % loop.thin == 0)
         tracker, trace = jax.lax.cond(is_kept, kept, lambda *same: same, carry.tracker, carry.trace)
-        return Carry(state, tracker, trace, gauges, bad_step)
+        return Carry(state, tracker, trace, gauges, bad_step, bad_agent)
 
     return jax.lax.fori_loop(begin, end, body, carry)
+
+
+def _hold(old: State, new: State, bad_step: Int[Array, "cell chain"]) -> State:
+    """The new state of chains that are well, the old one of the others."""
+
+    def choose(before, after):
+        lost = (bad_step >= 0).reshape(bad_step.shape + (1,) * (after.ndim - bad_step.ndim))
+        return jnp.where(lost, before, after)
+
+    return jax.tree.map(choose, old, new)
 
 
 def _advance(loop: Loop, batch: Batch, carry: Carry, begin: Int[Array, ""], end: Int[Array, ""]) -> Carry:

@@ -21,7 +21,9 @@ from airbayes.experiment.store import (
     portable,
     prepare_folder,
     read_dataset,
+    read_diverged,
     read_summary,
+    write_diverged,
     write_folder,
 )
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
@@ -61,6 +63,7 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> lis
     summary = merge_summaries([part.summary for part in parts])
     if prepare_folder(out, config, force=force):
         raise ResultsError(f"{out} already holds this experiment, complete. Use --force to replace it.")
+    write_diverged(out, merge_diverged(parts))
     write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes)
     return seeds
 
@@ -176,6 +179,19 @@ def merge_samples(parts: list[Part]) -> tuple[dict[Cell, np.ndarray], dict[str, 
                 raise ResultsError(f"The samples of {cell} are in more than one part and differ. Merge only one.")
     samples = {cell: read_samples(part.folder, row) for cell, (part, row) in stored.items()}
     return samples, merge_attributes(attributes) if attributes else {}
+
+
+def merge_diverged(parts: list[Part]) -> dict[Cell, np.ndarray]:
+    """The last good states of cells that diverged; parts from before they were stored have none."""
+    names = [field.name for field in dataclasses.fields(Cell)]
+    found: dict[Cell, np.ndarray] = {}
+    for part in parts:
+        for record in part.summary["cells"]:
+            cell = Cell(**{name: record[name] for name in names})
+            theta = read_diverged(part.folder, cell) if record["status"] == "diverged" else None
+            if theta is not None:
+                found.setdefault(cell, theta)
+    return found
 
 
 def config_for(config: ExperimentConfig, seeds: list[int]) -> ExperimentConfig:

@@ -102,8 +102,13 @@ def read_samples(folder: Path, stored: StoredCell) -> np.ndarray:
 
 def file_stem(cell: Cell) -> str:
     """A readable name that is a safe file name, too."""
-    topology = "no-network" if cell.topology is None else Path(cell.topology).stem
+    topology = "no-network" if cell.topology is None else _short(cell.topology)
     snr = "ideal" if cell.snr_db is None else f"{cell.snr_db:g}dB"
     name = f"{cell.variant}_{topology}_{snr}_seed{cell.seed}"
     # The cell's own number tells apart what looks alike: `full` and `full.csv`, 0.1 dB and 0.1000001 dB.
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)}_{cell.stream:08x}"
+
+
+def _short(topology: str) -> str:
+    """An edge list's name without its folder; of a scenario all of it: `.3` of a fault rate is no file ending."""
+    return Path(topology).stem if topology.endswith(".csv") else topology

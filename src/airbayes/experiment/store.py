@@ -2,18 +2,20 @@
 
 import dataclasses
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from airbayes.data.object_file import read_arrays
 from airbayes.errors import ConfigError, ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import to_dataset, to_summary
-from airbayes.experiment.grid import CellResult
-from airbayes.experiment.sample_files import write_samples
+from airbayes.experiment.results import CellResult
+from airbayes.experiment.sample_files import file_stem, write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 from airbayes.files import write_atomically, write_text
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", "graphs"
 CLAIMS_FILE = "claims.json"  # of these results; written by the report
+DIVERGED = "diverged"  # last good states
 PARTIAL = "partial.nc"  # what a run has finished so far
 
 
@@ -38,6 +41,8 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
         raise ResultsError(
             f"Cannot write to {folder}: {error.strerror or error}. Choose another folder with --out."
         ) from error
+    for left in folder.glob(".*.part*"):  # of a process that was killed while it wrote
+        left.unlink(missing_ok=True)
     if force or not (folder / CONFIG).exists():
         return False
     try:
@@ -74,19 +79,44 @@ def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
     ]
 
 
+def read_graphs(config: ExperimentConfig) -> dict[str, bytes]:
+    """The edge lists that the configuration names; to be read when a run begins, for they may change meanwhile."""
+    return {path.name: path.read_bytes() for path in csv_graphs(config)}
+
+
 def write_results(
-    folder: Path, config: ExperimentConfig, results: list[CellResult], attributes: dict[str, str | int] | None = None
+    folder: Path,
+    config: ExperimentConfig,
+    results: list[CellResult],
+    attributes: dict[str, str | int] | None = None,
+    graphs: dict[str, bytes] | None = None,
 ) -> None:
     """Everything a finished run leaves; nothing of an older run is touched before."""
     attributes = attributes or {}
+    graphs = read_graphs(config) if graphs is None else graphs
     samples = {
         result.cell: result.metrics.samples
         for result in results
         if result.metrics is not None and result.metrics.samples is not None
     }
-    graphs = {path.name: path.read_bytes() for path in csv_graphs(config)}
     dataset = to_dataset(config, results).assign_attrs(attributes)
+    write_diverged(folder, {result.cell: result.diverged.last_good for result in results if result.diverged})
     write_folder(folder, portable(config), graphs, dataset, to_summary(config, results), samples, attributes)
+
+
+def write_diverged(folder: Path, last_good: dict[Cell, np.ndarray]) -> None:
+    """The last good θ [agent, param] of every cell that diverged, to find out why."""
+    place = folder / DIVERGED
+    shutil.rmtree(place, ignore_errors=True)
+    for cell, theta in last_good.items():
+        place.mkdir(exist_ok=True)
+        write_atomically(place / f"{file_stem(cell)}.npz", lambda path, theta=theta: np.savez(path, theta=theta))
+
+
+def read_diverged(folder: Path, cell: Cell) -> np.ndarray | None:
+    """What `write_diverged` wrote of a cell; None where there is nothing."""
+    path = folder / DIVERGED / f"{file_stem(cell)}.npz"
+    return read_arrays(path).get("theta") if path.exists() else None
 
 
 def write_partial_results(

@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+from airbayes.experiment.validate_faults import fault_problems
 
 
 def check_config(config: ExperimentConfig) -> None:
@@ -23,6 +24,7 @@ def find_problems(config: ExperimentConfig) -> list[str]:
         *_sampling(config),
         *_lidar(config),
         *_radio(config),
+        *fault_problems(config),
         *_graphs(config),
     ]
 
@@ -90,10 +92,7 @@ def _numbers(config: ExperimentConfig) -> list[str]:
         ("lidar.augment_dropout", lidar.augment_dropout, 0, below_one),
         ("network.agents", n.agents, 1, 1_000_000),
         ("network.graph_seed", n.graph_seed, 0, 2**31 - 1),
-        ("network.link_outage", n.link_outage, 0, below_one),
-        ("network.node_outage", n.node_outage, 0, below_one),
         ("channel.power", c.power, above_zero, 1e12),
-        ("channel.gain_std", c.gain_std, 0, 1e3),
         ("sampling.eta", s.eta, above_zero, 1e3),
         ("sampling.steps", s.steps, 1, 2**30),
         ("sampling.burn_in", s.burn_in, 0, 2**30),
@@ -180,29 +179,34 @@ def _radio(config: ExperimentConfig) -> list[str]:
                     f"channel.snr_db holds {snr}; give finite decibels between -200 and 200 "
                     "(ideal links are the methods dsgld and dsgd)."
                 )
-    outages = config.network.link_outage or config.network.node_outage
-    if outages and "q_dsgd" in config.methods and config.digital.mode == "memory":
-        problems.append(
-            "digital.mode = 'memory' assumes that every message arrives, so it cannot run with outages; "
-            "use 'own-value' or 'zero-fill', or set network.link_outage and network.node_outage to 0."
-        )
     if "cd_dsgld" in config.methods and config.network.weights == "metropolis":
         problems.append(
             "network.weights = 'metropolis' cannot be used by cd_dsgld: an analog signal reaches all neighbours "
             "with one weight. Use 'best-constant' or 'max-degree', or leave cd_dsgld out."
         )
-    if "optimal" in config.policies and "cd_dsgld" in config.methods and config.network.agents > 512:
-        problems.append(
-            f"policies holds 'optimal', which needs every pair's Gram entry and stops at 512 agents; "
-            f"network.agents = {config.network.agents}. Use 'truncated' or 'common'."
-        )
+    problems += _optimal(config)
     return problems
 
 
+def _optimal(config: ExperimentConfig) -> list[str]:
+    if "optimal" not in config.policies or "cd_dsgld" not in config.methods:
+        return []
+    from airbayes.power.policies import MAX_OPTIMAL_AGENTS
+
+    if config.network.agents <= MAX_OPTIMAL_AGENTS:
+        return []
+    return [
+        f"policies holds 'optimal', which needs every pair's Gram entry and stops at {MAX_OPTIMAL_AGENTS} agents; "
+        f"network.agents = {config.network.agents}. Use 'truncated' or 'common'."
+    ]
+
+
 def _graphs(config: ExperimentConfig) -> list[str]:
-    """Build every graph and its weights: unknown names, missing files, gossip that does not contract."""
+    """Build every graph and its weights: unknown names, missing files, gossip that does not contract, tables that the
+    run could not hold."""
     from airbayes.experiment.build import build_graph
-    from airbayes.network import build_mixing
+    from airbayes.network import check_connected, check_stack
+    from airbayes.network.weights import resolve
 
     files = [PurePath(name).name for name in config.network.topologies if name.endswith(".csv")]
     problems = [
@@ -210,6 +214,7 @@ def _graphs(config: ExperimentConfig) -> list[str]:
         for name in sorted(set(files))
         if files.count(name) > 1
     ]
+    fitting = []
     for topology in config.network.topologies:
         try:
             graph = build_graph(config, topology)
@@ -218,7 +223,16 @@ def _graphs(config: ExperimentConfig) -> list[str]:
                     f"network.topologies: {topology} has {graph.num_agents} agents but "
                     f"network.agents = {config.network.agents}; make them equal."
                 )
-            build_mixing(graph, config.network.weights)
+            else:
+                fitting.append(graph)
+            check_stack([graph])
+            check_connected(graph)
+            resolve(graph, config.network.weights)
         except AirbayesError as error:
             problems.append(f"network.topologies: {topology}: {error}")
+    if fitting and not problems:
+        try:
+            check_stack(fitting)  # the cells of a method run together, in tables of one shape
+        except AirbayesError as error:
+            problems.append(f"network.topologies: {error}")
     return problems

@@ -39,7 +39,7 @@ def pointnet_on_gpu(
     return _encode(net.head, x, shape, True, interpret)
 
 
-def _encode(encoder, x: Points, matrices: Matrices | None, input_gradient: bool, interpret: bool):
+def _encode(encoder, x, matrices: Matrices | None, input_gradient: bool, interpret: bool):
     layers = [_weights(layer) for layer in (*encoder.points, encoder.wide)]
     pooled = pooled_layers(input_gradient, interpret, x, matrices, *layers)
     for layer in encoder.cloud:
@@ -65,12 +65,12 @@ def point_layers(
 
 def _layers_forward(input_gradient, interpret, x, matrices, first, second):
     u, a, h = layers_forward(x, matrices, first, second, interpret=interpret)
-    return h, (x, matrices, first, second, u, a, h)
+    return h, ((x, matrices, first, second, u, a), h)
 
 
 def _layers_backward(input_gradient, interpret, residuals, d_h):
-    *before, h = residuals
-    return _pull_through_layers(input_gradient, interpret, *before, jnp.where(h > 0, d_h, 0.0))
+    layers, h = residuals
+    return _pull_through_layers(input_gradient, interpret, layers, jnp.where(h > 0, d_h, 0.0))
 
 
 point_layers.defvjp(_layers_forward, _layers_backward)
@@ -94,21 +94,22 @@ def _pooled_forward(input_gradient, interpret, x, matrices, first, second, wide)
     u, a, h = layers_forward(x, matrices, first, second, interpret=interpret)
     best, winner = winners(h, wide[0], interpret=interpret)
     out = jax.nn.relu(best + wide[1])
-    return out, (x, matrices, first, second, u, a, h, wide[0], winner, out)
+    return out, ((x, matrices, first, second, u, a), h, wide[0], winner, out)
 
 
 def _pooled_backward(input_gradient, interpret, residuals, cotangent):
-    *before, h, kernel, winner, out = residuals
+    layers, h, kernel, winner, out = residuals
     g = jnp.where(out > 0, cotangent, 0.0)
     d_h, d_kernel = pull_back(h, kernel, winner, g, interpret=interpret)
-    return *_pull_through_layers(input_gradient, interpret, *before, d_h), (d_kernel, g.sum(axis=0))
+    return *_pull_through_layers(input_gradient, interpret, layers, d_h), (d_kernel, g.sum(axis=0))
 
 
 pooled_layers.defvjp(_pooled_forward, _pooled_backward)
 
 
-def _pull_through_layers(input_gradient, interpret, x, matrices, first, second, u, a, d_h):
+def _pull_through_layers(input_gradient, interpret, layers, d_h):
     """Gradients of x, T and both layers, from a ∂h that is zero where h is."""
+    x, matrices, first, second, u, a = layers
     d_a, d_second = layer_backward(a, second[0], d_h, through_relu=True, interpret=interpret)
     d_x, d_first = layer_backward(u, first[0], d_a, through_relu=False, interpret=interpret)
     d_matrices = None

@@ -111,16 +111,13 @@ def pull_back(h: Points, kernel: Kernel, winner: Winner, g: Pooled, *, interpret
 
 def _exact_product(a, chosen):
     """a · chosen where `chosen` holds zeros and ones: a is the sum of three bfloat16 numbers of 8 bits each."""
-    total, rest = None, a
-    parts = []
+    parts, rest = [], a
     for _ in range(3):
         part = rest.astype(jnp.bfloat16)
         rest = rest - part.astype(jnp.float32)
         parts.append(part)
-    for part in reversed(parts):  # the smallest first
-        product = jnp.dot(part, chosen, preferred_element_type=jnp.float32)
-        total = product if total is None else total + product
-    return total
+    products = [jnp.dot(part, chosen, preferred_element_type=jnp.float32) for part in parts]
+    return products[2] + products[1] + products[0]  # the smallest first
 
 
 def _rows(*block: int):

@@ -75,6 +75,10 @@ class Graph:
 
     def components(self) -> Int[np.ndarray, " agent"]:
         """The label of each agent's connected component, 0, 1, …"""
+        return self._components
+
+    @cached_property
+    def _components(self) -> Int[np.ndarray, " agent"]:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

@@ -20,7 +20,7 @@ from airbayes.network.spectrum import check_connected, check_contraction, per_ed
 from airbayes.network.weights import Weights, resolve
 
 UNROLL = 64  # up to so many slots are one fused loop: 3 to 9 times faster than a scan over slots on a CPU
-MAX_TABLE = 2_000_000_000  # entries of a table that was asked for
+MAX_TABLE = 300_000_000  # entries, of 12 bytes each, of a table that was asked for
 
 
 class Mixing(eqx.Module):
@@ -118,10 +118,16 @@ def neighbour_sum(
 
 
 def mix(
-    theta: Float[Array, "agent param"], mixing: AnyMixing, mask: PerLink | None = None
+    theta: Float[Array, "agent param"],
+    mixing: AnyMixing,
+    mask: PerLink | None = None,
+    sent: Float[Array, "agent param"] | None = None,
 ) -> Float[Array, "agent param"]:
-    """θ_k + Σ_j w_kj m_kj (θ_j − θ_k): one gossip step; rows sum to one whatever the mask m."""
-    return theta + neighbour_sum(theta, theta, mixing, mask)
+    """θ_k + Σ_j w_kj m_kj (θ_j − θ_k): one gossip step; rows sum to one whatever the mask m.
+
+    `sent` is what neighbours hear in place of θ_j, where it differs (an old θ_j, or a lie).
+    """
+    return theta + neighbour_sum(theta if sent is None else sent, theta, mixing, mask)
 
 
 def _rows(values: Float[Array, "source param"], index: Int[Array, " row"]) -> Float[Array, "row param"]:
@@ -175,8 +181,8 @@ def build_mixing(
     entries = graph.num_agents * slots
     if layout == "auto":
         layout = "edges" if entries > max(1_000_000, 16 * graph.num_edges) else "table"
-    if layout == "table" and entries > MAX_TABLE:
-        raise GraphError(f"A table of {graph.num_agents:,} × {slots:,} slots is too large; use layout='edges'.")
+    if layout == "table":
+        _check_table(graph.num_agents, slots, "use layout='edges'")
 
     # Edges are sorted: with the smaller senders first, a stable sort by receiver leaves senders ascending.
     senders, receivers = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
@@ -213,13 +219,28 @@ def stack_mixings(graphs: Sequence[Graph], weights: Weights = "best-constant", c
 
     `jax.tree.map(lambda *leaves: jnp.stack(leaves), *result)` stacks them for vmap.
     """
-    if len({graph.num_agents for graph in graphs}) != 1:
-        raise GraphError(f"Only graphs of one size stack; these have {[g.num_agents for g in graphs]} agents.")
-    slots = max(1, *(int(graph.degrees.max()) for graph in graphs))
+    slots = check_stack(graphs)
     max_edges = max(graph.num_edges for graph in graphs)
     return [
         build_mixing(graph, weights, layout="table", slots=slots, max_edges=max_edges, check=check) for graph in graphs
     ]
+
+
+def check_stack(graphs: Sequence[Graph]) -> int:
+    """The slots of tables for all these graphs; raises GraphError where they cannot be stacked or are too large."""
+    if len({graph.num_agents for graph in graphs}) != 1:
+        raise GraphError(f"Only graphs of one size stack; these have {[g.num_agents for g in graphs]} agents.")
+    slots = max(1, *(int(graph.degrees.max()) for graph in graphs))
+    busiest = max(graphs, key=lambda graph: int(graph.degrees.max()))
+    _check_table(graphs[0].num_agents, slots, f"{busiest.name!r} has an agent with {slots:,} neighbours; leave it out")
+    return slots
+
+
+def _check_table(num_agents: int, slots: int, fix: str) -> None:
+    if num_agents * slots > MAX_TABLE:
+        raise GraphError(
+            f"A table of {num_agents:,} agents × {slots:,} slots is too large (limit {MAX_TABLE:,} entries): {fix}."
+        )
 
 
 def _padded(name: str, asked: int | None, needed: int, what: str) -> int:

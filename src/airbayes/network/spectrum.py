@@ -6,6 +6,7 @@ w_kk = 1 − Σ_j w_kj may be negative: a star's hub has −1/3 at N = 5 with th
 """
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from airbayes.errors import GraphError
 from airbayes.network.graphs import Graph
 
 MAX_DENSE_EIGEN = 3_000
-MAX_LANCZOS_AGENTS = 200_000
+MAX_LANCZOS_AGENTS = 200_000  # for both ends of the spectrum
+MIN_WIDE_AGENTS = 20_000  # from here on the small end is not computed where it is seen to be negligible
 _TOLERANCE = 1e-4  # of Lanczos eigenvalues, relative to μ_max
+_NEGLIGIBLE = 1e-3  # of μ_min against μ_max
 _MARGIN = 1e-12  # rounding of dense eigenvalues
 
 EdgeWeights = Real[ArrayLike, ""] | Real[ArrayLike, " edge"]
@@ -50,11 +53,25 @@ def laplacian_extremes(graph: Graph, edge_weights: EdgeWeights = 1.0) -> tuple[f
     """(μ_max, μ_min) of L_w on vectors that sum to zero: (λ_1, λ_{N−1}) for unit weights, (0, 0) for N = 1.
 
     Exact for full, star, ring and line graphs under one weight (however labelled), dense up to 3,000
-    agents, Lanczos beyond: then μ_max errs upwards and μ_min, if tiny, may be off by 1e-4 μ_max.
+    agents, Lanczos beyond: then μ_max errs upwards and μ_min, if tiny, may be off by 1e-4 μ_max. Of wide graphs of over
+    20,000 agents (rings, grids, geometric ones, up to millions) μ_min is an upper bound below 1e-3 μ_max.
     """
     weights = per_edge(graph, edge_weights)
     if graph.num_edges == 0:
         return 0.0, 0.0
+    if (weights == weights[0]).all() and weights[0] > 0:
+        largest, smallest = _unit_extremes(graph)
+        return float(largest * weights[0]), float(smallest * weights[0])
+    return _extremes(graph, weights)
+
+
+@lru_cache(maxsize=8)
+def _unit_extremes(graph: Graph) -> tuple[float, float]:
+    """Of L itself: asked for by a check, a run and a forecast, and slow to compute."""
+    return _extremes(graph, np.ones(graph.num_edges))
+
+
+def _extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tuple[float, float]:
     known = _known_extremes(graph)
     if known is not None and (weights == weights[0]).all():
         ends = (known[0] * weights[0], known[1] * weights[0])
@@ -65,10 +82,14 @@ def laplacian_extremes(graph: Graph, edge_weights: EdgeWeights = 1.0) -> tuple[f
         centre = np.trace(laplacian) / (graph.num_agents - 1)
         eigenvalues = np.linalg.eigvalsh(laplacian + centre / graph.num_agents)
         return float(eigenvalues[-1]), float(eigenvalues[0])
+    if graph.num_agents > MIN_WIDE_AGENTS and (weights > 0).all():
+        wide = _wide_extremes(graph, weights)
+        if wide is not None:
+            return wide
     if graph.num_agents > MAX_LANCZOS_AGENTS:
         raise GraphError(
-            f"The eigenvalues of {graph.num_agents:,} agents take too long (limit {MAX_LANCZOS_AGENTS:,}); "
-            "use 'max-degree' or 'metropolis' weights."
+            f"The eigenvalues of {graph.num_agents:,} agents take too long (limit {MAX_LANCZOS_AGENTS:,}, more for "
+            "graphs as wide as a ring, a grid or a geometric one); use 'max-degree' or 'metropolis' weights."
         )
     return _lanczos_extremes(graph, weights)
 
@@ -184,6 +205,34 @@ def _lanczos_extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tupl
     # A Ritz value lies inside the spectrum: too small a μ_max would give weights that diverge.
     largest = max(ends) * (1 + _TOLERANCE) - bound
     return float(min(largest, bound)), float(min(ends) - bound)
+
+
+def _wide_extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tuple[float, float] | None:
+    """μ_max from Lanczos, and a bound of μ_min that shows it to be negligible; None where the bound does not.
+
+    Distances d from one agent change slowly over a wide graph: μ_min ≤ Σ_e w_e (d_i − d_j)² / Σ_k (d_k − d̄)².
+    """
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.csgraph import dijkstra
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    n, (i, j) = graph.num_agents, graph.edges.T
+    half = coo_array((weights, (i, j)), shape=(n, n)).tocsr()
+    distance = dijkstra(half, directed=False, indices=0, unweighted=True)
+    if not np.isfinite(distance).all():
+        return None
+    spread = np.sum((distance - distance.mean()) ** 2)
+    smallest = float(np.sum(weights * (distance[i] - distance[j]) ** 2) / spread)
+    strengths = _strengths(graph, weights)
+    if smallest > _NEGLIGIBLE * strengths.max():  # μ_max is at least the largest strength
+        return None
+    laplacian = (diags_array(strengths) - half - half.T).tocsr()
+    options: dict[str, Any] = {"tol": _TOLERANCE, "v0": np.random.default_rng(0).standard_normal(n), "ncv": 20}
+    try:
+        ritz = eigsh(laplacian, k=1, which="LA", return_eigenvectors=False, **options)
+    except ArpackNoConvergence:
+        return None
+    return float(min(ritz[0] * (1 + _TOLERANCE), _largest_bound(graph, weights))), smallest
 
 
 def _few(sizes: np.ndarray) -> str:

@@ -5,7 +5,15 @@
 """
 
 from airbayes.power.box_qp import BoxQPResult, solve_box_qp
-from airbayes.power.gains import gain_caps, interference_gram, norm_cap, receiver_scale, transition_snr_db
+from airbayes.power.gains import (
+    caps_of_rms,
+    gain_caps,
+    interference_gram,
+    norm_cap,
+    receiver_scale,
+    row_rms,
+    transition_snr_db,
+)
 from airbayes.power.policies import (
     Common,
     Fixed,
@@ -24,11 +32,13 @@ __all__ = [
     "Optimal",
     "PowerPolicy",
     "Truncated",
+    "caps_of_rms",
     "gain_caps",
     "interference_gram",
     "norm_cap",
     "policy_by_name",
     "receiver_scale",
+    "row_rms",
     "solve_box_qp",
     "transition_snr_db",
 ]

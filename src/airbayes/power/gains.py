@@ -32,20 +32,31 @@ def receiver_scale(noise_power: Scalar, eta: Scalar) -> Float[Array, ""]:
     return jnp.sqrt(jnp.asarray(noise_power) / (2.0 * jnp.asarray(eta)))
 
 
+def row_rms(theta: Float[Array, "agent param"]) -> Float[Array, " agent"]:
+    """‖θ_j‖/√m; no square overflows or underflows on the way."""
+    peak = jnp.max(jnp.abs(theta), axis=1)
+    scaled = theta / jnp.where(peak > 0, peak, 1.0)[:, None]
+    return peak * jnp.sqrt(jnp.mean(scaled**2, axis=1))
+
+
+def caps_of_rms(
+    rms: Float[Array, " agent"], edge_weight: Scalar, power: Scalar, beta: Scalar
+) -> Float[Array, " agent"]:
+    """u_j from rms(θ_j), for who needs that number anyway; see `gain_caps`."""
+    sent = edge_weight * beta * rms  # rms of the signal at ρ = 1
+    caps = _HEADROOM * jnp.sqrt(jnp.asarray(power)) / jnp.where(sent == 0, 1.0, sent)
+    return jnp.where(sent == 0, jnp.inf, caps)
+
+
 def gain_caps(
     theta: Float[Array, "agent param"], edge_weight: Scalar, power: Scalar, beta: Scalar
 ) -> Float[Array, " agent"]:
     """u_j = √(mP)/(w β ‖θ_j‖), the largest gain agent j can afford, less a hair for rounding.
 
     theta: Θ, one row of m parameters per agent. edge_weight: w. power: P per sample, linear. beta: β.
-    +inf where nothing is sent (θ_j = 0 or w = 0). No norm overflows or underflows on the way.
+    +inf where nothing is sent (θ_j = 0 or w = 0).
     """
-    peak = jnp.max(jnp.abs(theta), axis=1)
-    scaled = theta / jnp.where(peak > 0, peak, 1.0)[:, None]
-    rms = peak * jnp.sqrt(jnp.mean(scaled**2, axis=1))  # ‖θ_j‖/√m
-    sent = edge_weight * beta * rms  # rms of the signal at ρ = 1
-    caps = _HEADROOM * jnp.sqrt(jnp.asarray(power)) / jnp.where(sent == 0, 1.0, sent)
-    return jnp.where(sent == 0, jnp.inf, caps)
+    return caps_of_rms(row_rms(theta), edge_weight, power, beta)
 
 
 def interference_gram(

@@ -3,15 +3,19 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 from rich.console import Console
 
-from airbayes.experiment.build import Builder
+from airbayes.experiment.build import MAX_LAW, build_graph, build_problem
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.experiment.scenario import graph_name
 from airbayes.files import write_atomically, write_text
+from airbayes.network.weights import resolve
 from airbayes.power import transition_snr_db
 from airbayes.report.accuracy_figure import accuracy_figure
+from airbayes.report.faults_figure import faults_figure, has_scenarios
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.tables import cells_csv, law_table, snr_tables
@@ -40,6 +44,11 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
             console.print(table)
     if "w2_agent_predicted" in dataset and float("inf") in dataset.snr_db:
         console.print(law_table(dataset))
+    size = config.network.agents * config.problem.features
+    if linear and size > MAX_LAW:
+        console.print(f"The samplers' exact laws were left out: N·m = {size:,} is above {MAX_LAW}.")
+    if dataset.sizes["agent"] < config.network.agents:
+        console.print(f"Single agents are {dataset.sizes['agent']:,} of the {config.network.agents:,}, evenly spread.")
     if "kept_max" in dataset and bool((dataset.kept_max == 0).any()):
         console.print("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks (see --dry-run).")
     if dataset.attrs.get("evaluated_on") == "validation":
@@ -48,11 +57,26 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         seeds = "Seeds share objects, so they are not independent. " if dataset.sizes["seed"] > 1 else ""
         console.print(f"{seeds}Training and scored objects of the first seed:")
         console.print(dataset.attrs["repeated_examples"], markup=False)
+    _warn_about_partitions(dataset, console)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:
         found = ", ".join(f"{name} {snr:.1f} dB" for name, snr in transitions.items())
         console.print(f"Predicted transition SNR (a typical θ fits the power limit above it): {found}")
+
+
+def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
+    """Say how often faults cut the network into parts that could not reach each other."""
+    if "split_mean" not in dataset or not bool((dataset.split_mean > 0).any()):
+        return
+    over = [dim for dim in dataset.split_mean.dims if dim != "topology"]
+    share = dataset.split_mean.mean(over)
+    worst = str(share.topology.values[np.nanargmax(share.values)])
+    console.print(
+        f"Faults cut {int((share > 0).sum())} networks into parts at times: {worst} in {float(share.max()):.0%} of its "
+        "steps, the most. Agents in different parts hear of each other only once a later step joins them.",
+        markup=False,
+    )
 
 
 def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
@@ -75,11 +99,12 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
     # Nothing to draw without a network, or where every cell diverged.
     if not set(config.methods) <= set(UNCONNECTED_METHODS) and bool((dataset.status == STATUS_CODES["ok"]).any()):
         transitions = predicted_transitions(config)
-        drawn = (
-            {"gaussian": gaussian_figure(dataset, transitions)}
-            if linear
-            else {"fig2": accuracy_figure(dataset, transitions), "iterations": iterations_figure(dataset)}
-        )
+        if linear:
+            drawn = {"gaussian": gaussian_figure(dataset, transitions)}
+        elif has_scenarios(dataset):
+            drawn = {"faults": faults_figure(dataset)}
+        else:
+            drawn = {"fig2": accuracy_figure(dataset, transitions), "iterations": iterations_figure(dataset)}
         for stem, figure in drawn.items():
             for suffix in ("png", "svg"):
                 write_atomically(folder / f"{stem}.{suffix}", lambda path, figure=figure: figure.savefig(path, dpi=150))
@@ -92,10 +117,12 @@ def predicted_transitions(config: ExperimentConfig) -> dict[str, float]:
     """The SNR in dB above which α = β is feasible, for the rms(θ) the problem expects; only for channel-driven runs."""
     if "cd_dsgld" not in config.methods:
         return {}
-    builder = Builder(config)
-    rms, _ = builder.problem.typical_rms(config.first_seed)
+    rms, _ = build_problem(config).typical_rms(config.first_seed)
+    graphs = dict.fromkeys(map(graph_name, config.network.topologies))  # scenarios of one graph have one transition
+    weights = {name: resolve(build_graph(config, name), config.network.weights) for name in graphs}
     found = {
-        name: transition_snr_db(builder.edge_weight(name), config.sampling.eta, rms)
-        for name in config.network.topologies
+        name: transition_snr_db(weight, config.sampling.eta, rms)
+        for name, weight in weights.items()
+        if isinstance(weight, float)
     }
     return {name: snr for name, snr in found.items() if math.isfinite(snr)}

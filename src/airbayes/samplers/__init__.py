@@ -6,8 +6,10 @@ from airbayes.samplers.drift import Clipped, Drift, Plain, Tamed
 from airbayes.samplers.dsgd import DSGD
 from airbayes.samplers.dsghmc import DSGHMC
 from airbayes.samplers.dsgld import DSGLD
+from airbayes.samplers.faults import Attack, Bursts, Churn, Faults, Late
 from airbayes.samplers.outage import BothOutages, LinkOutage, NodeOutage, Outage
 from airbayes.samplers.q_dsgd import QDSGD
+from airbayes.samplers.receiver import ClippingReceiver, Receiver, TestingReceiver
 from airbayes.samplers.sgd import SGD
 from airbayes.samplers.sgld import SGLD
 from airbayes.samplers.step_size import Constant, CosineCycles, PolynomialDecay, StepSize
@@ -20,19 +22,27 @@ __all__ = [
     "QDSGD",
     "SGD",
     "SGLD",
+    "Attack",
     "BothOutages",
+    "Bursts",
+    "Churn",
     "Clipped",
+    "ClippingReceiver",
     "Constant",
     "CosineCycles",
     "Drift",
+    "Faults",
     "Info",
+    "Late",
     "LinkOutage",
     "NodeOutage",
     "Outage",
     "Plain",
     "PolynomialDecay",
+    "Receiver",
     "Sampler",
     "State",
     "StepSize",
     "Tamed",
+    "TestingReceiver",
 ]

@@ -15,14 +15,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
-from airbayes.channel import Channel
+from airbayes.channel import Channel, ImpulsiveNoise
 from airbayes.errors import AirbayesError, GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
-from airbayes.power import Gains, PowerPolicy, gain_caps, receiver_scale
+from airbayes.power import Gains, PowerPolicy, caps_of_rms, receiver_scale, row_rms
 from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
-from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.faults import Faults, play_round, start_faults
+from airbayes.samplers.outage import Outage
+from airbayes.samplers.receiver import Receiver
 from airbayes.samplers.step_size import StepSize, as_step_size
 
 
@@ -32,13 +34,17 @@ def over_the_air_mix(
     mixing: AnyMixing,
     mask: Float[Array, "*link"] | None = None,
     gain_error: Float[Array, "*link"] | None = None,
+    sent: Float[Array, "agent param"] | None = None,
 ) -> Float[Array, "agent param"]:
-    """θ_k + w Σ_j A_kj ((1 + ε_kj) ρ_j θ_j − σ_k θ_k): the received sum plus the self term, before the noise."""
-    own = gains.self_gain[:, None] * theta
-    mixed = theta + neighbour_sum(theta, own, mixing, mask, gains.rho)
+    """θ_k + w Σ_j A_kj ((1 + ε_kj) ρ_j θ_j − σ_k θ_k): the received sum plus the self term, before the noise.
+
+    `sent` is what is on the air in place of θ_j, where it differs (an old θ_j, or a lie).
+    """
+    own, sent = gains.self_gain[:, None] * theta, theta if sent is None else sent
+    mixed = theta + neighbour_sum(sent, own, mixing, mask, gains.rho)
     if gain_error is not None:
         surviving = gain_error if mask is None else gain_error * mask
-        mixed = mixed + neighbour_sum(theta, jnp.zeros_like(theta), mixing, surviving, gains.rho)
+        mixed = mixed + neighbour_sum(sent, jnp.zeros_like(theta), mixing, surviving, gains.rho)
     return mixed
 
 
@@ -70,6 +76,8 @@ class CDDSGLD(Sampler[State]):
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()
     outage: Outage | None = None
+    faults: Faults | None = None
+    receiver: Receiver | None = None  # what it does about impulses and jammers; None trusts every block
 
     def __check_init__(self):
         require_mixing(self.mixing)
@@ -82,7 +90,7 @@ class CDDSGLD(Sampler[State]):
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
-        return State(theta, first_step())
+        return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
         theta, step = state.theta, state.step
@@ -91,26 +99,41 @@ class CDDSGLD(Sampler[State]):
         assert w is not None  # checked when the sampler was made
         grad = self.gradient(agent_keys(key, step, Purpose.BATCH, agents), theta, data)
 
-        mask = outage_mask(self.outage, key, step, self.mixing)
+        now = play_round(self.outage, self.faults, key, step, state.faults, theta, self.mixing)
+        mask = now.mask
+        honest = theta if now.state is None or now.state.sent is None else now.state.sent  # what power is planned for
         beta = receiver_scale(self.channel.noise_power, eta)
-        caps = gain_caps(theta, w, self.channel.power, beta)
+        rms = row_rms(honest)
+        caps = caps_of_rms(rms, w, self.channel.power, beta)
+        if now.present is not None:  # who is away sends nothing and holds nobody back
+            caps = jnp.where(now.present > 0, caps, jnp.inf)
         common = common_neighbours(self.mixing, mask) if self.policy.needs_common_neighbours else None
-        gains = self.policy(theta, caps, common)
+        gains = self.policy(honest, caps, common)
 
         slots = 0 if isinstance(self.mixing, EdgeMixing) else self.mixing.weights.shape[1]
         error = self.channel.gain_error(agent_keys(key, step, Purpose.LINKS, agents), slots)
         if error is not None and isinstance(self.mixing, EdgeMixing):
             raise GraphError("Gain errors need the neighbour table: build_mixing(graph, layout='table').")
-        mixed = over_the_air_mix(theta, gains, self.mixing, mask, error)
+        mixed = over_the_air_mix(theta, gains, self.mixing, mask, error, now.sent)
         z = self.channel.noise(agent_keys(key, step, Purpose.CHANNEL, agents), params)
-        theta_next = cd_dsgld_update(mixed, self.drift(grad, eta), z, beta, eta)
+        doubts: Info = {}
+        if self.receiver is not None:
+            own_noise = agent_keys(key, step, Purpose.FALLBACK, agents)
+            innovation, doubts = self.receiver(mixed - theta + z / beta, own_noise, eta)
+            mixed, z = theta + innovation, jnp.zeros_like(z)
+        theta_next = now.keep_away(cd_dsgld_update(mixed, self.drift(grad, eta), z, beta, eta), theta)
 
-        amplitude = w * beta * gains.rho * row_norms(theta)  # ‖x_j‖
+        amplitude = w * beta * gains.rho * rms  # ‖x_j‖/√m, of honest agents
+        if now.present is not None:
+            amplitude = amplitude * now.present
+        exact = error is None and self.receiver is None and not isinstance(self.channel, ImpulsiveNoise)
         info = {
             "eta_grad_norm": eta * row_norms(grad),
             "rho": gains.rho,
-            # 1 where the block is DSGLD's: full gain over exact links.
-            "unit_gain": jnp.where(error is None, gains.rho == 1.0, False).astype(jnp.float32),
-            "power_used": amplitude**2 / (params * self.channel.power),  # ‖x_j‖²/(mP), at most 1
+            # 1 where the block is DSGLD's: full gain over exact links, Gaussian noise, nothing clipped.
+            "unit_gain": jnp.where(exact, gains.rho == 1.0, False).astype(jnp.float32),
+            "power_used": amplitude**2 / self.channel.power,  # ‖x_j‖²/(mP), at most 1
+            **now.info(self.mixing),
+            **doubts,
         }
-        return State(theta_next, step + 1), info
+        return State(theta_next, step + 1, faults=now.state), info

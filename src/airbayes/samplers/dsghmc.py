@@ -16,7 +16,8 @@ from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
 from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
-from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.faults import Faults, play_round, start_faults
+from airbayes.samplers.outage import Outage
 from airbayes.samplers.step_size import StepSize, as_step_size
 
 
@@ -44,12 +45,14 @@ class DSGHMC(Sampler[MomentumState]):
     friction: Float[Array, ""] = eqx.field(converter=lambda g: jnp.asarray(g, jnp.float32))  # γ
     drift: Drift = Plain()
     outage: Outage | None = None
+    faults: Faults | None = None
 
     def __check_init__(self):
         require_mixing(self.mixing)
 
     def init(self, theta: Float[Array, "agent param"]) -> MomentumState:
-        return MomentumState(theta, first_step(), jnp.zeros_like(theta))
+        remembered = start_faults(self.faults, theta, self.mixing)
+        return MomentumState(theta, first_step(), jnp.zeros_like(theta), faults=remembered)
 
     def step(self, key: Key[Array, ""], state: MomentumState, data: PyTree) -> tuple[MomentumState, Info]:
         agents, params = state.theta.shape
@@ -57,6 +60,8 @@ class DSGHMC(Sampler[MomentumState]):
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
         nu = momentum_update(state.nu, self.drift(grad, eta), xi, eta, self.friction)
-        mixed = mix(state.theta, self.mixing, outage_mask(self.outage, key, state.step, self.mixing))
-        info = {"eta_grad_norm": eta * row_norms(grad)}
-        return MomentumState(mixed + eta * nu, state.step + 1, nu), info
+        now = play_round(self.outage, self.faults, key, state.step, state.faults, state.theta, self.mixing)
+        mixed = mix(state.theta, self.mixing, now.mask, now.sent)
+        info = {"eta_grad_norm": eta * row_norms(grad), **now.info(self.mixing)}
+        theta, nu = now.keep_away(mixed + eta * nu, state.theta), now.keep_away(nu, state.nu)
+        return MomentumState(theta, state.step + 1, nu, faults=now.state), info

@@ -15,7 +15,8 @@ from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
 from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
-from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.faults import Faults, play_round, start_faults
+from airbayes.samplers.outage import Outage
 from airbayes.samplers.step_size import StepSize, as_step_size
 
 
@@ -35,18 +36,21 @@ class DSGLD(Sampler[State]):
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()
     outage: Outage | None = None
+    faults: Faults | None = None
 
     def __check_init__(self):
         require_mixing(self.mixing)
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
-        return State(theta, first_step())
+        return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
         agents, params = state.theta.shape
         eta = self.step_size(state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
-        mixed = mix(state.theta, self.mixing, outage_mask(self.outage, key, state.step, self.mixing))
+        now = play_round(self.outage, self.faults, key, state.step, state.faults, state.theta, self.mixing)
+        mixed = mix(state.theta, self.mixing, now.mask, now.sent)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
-        theta = dsgld_update(mixed, self.drift(grad, eta), xi, eta)
-        return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}
+        theta = now.keep_away(dsgld_update(mixed, self.drift(grad, eta), xi, eta), state.theta)
+        info = {"eta_grad_norm": eta * row_norms(grad), **now.info(self.mixing)}
+        return State(theta, state.step + 1, faults=now.state), info

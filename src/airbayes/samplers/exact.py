@@ -10,7 +10,7 @@ there mean and covariance stay exact but the law is no longer Gaussian.
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -110,15 +110,33 @@ def dsghmc_law(
 
 def erasure_extra(edges: np.ndarray, num_agents: int, num_params: int, edge_weight: float, probability: float) -> Extra:
     """Links down i.i.d. with probability p: w² p(1−p) Σ_e (L_e⊗I)(Σ + μμᵀ)(L_e⊗I). The mean mixes with w(1−p)."""
-    differences = np.zeros((len(edges), num_agents))
-    differences[np.arange(len(edges)), edges[:, 0]] = 1.0
-    differences[np.arange(len(edges)), edges[:, 1]] = -1.0
+    differences = _differences(edges, num_agents)
     laplacians = np.einsum("ei,ej->eij", differences, differences)
-    lifted = np.stack([np.kron(one, np.eye(num_params)) for one in laplacians])
+    return _independent_losses(laplacians, num_params, edge_weight, probability)
+
+
+def one_way_extra(edges: np.ndarray, num_agents: int, num_params: int, edge_weight: float, probability: float) -> Extra:
+    """Each direction j → k down i.i.d.: w² p(1−p) Σ_kj (B_kj⊗I)(Σ + μμᵀ)(B_kj⊗I)ᵀ, B_kj = e_k (e_k − e_j)ᵀ."""
+    directed = np.concatenate([edges, edges[:, ::-1]])
+    rows = np.eye(num_agents)[directed[:, 0]]
+    brackets = np.einsum("ei,ej->eij", rows, _differences(directed, num_agents))
+    return _independent_losses(brackets, num_params, edge_weight, probability)
+
+
+def _differences(edges: np.ndarray, num_agents: int) -> Float[np.ndarray, "edge agent"]:
+    return np.eye(num_agents)[edges[:, 0]] - np.eye(num_agents)[edges[:, 1]]
+
+
+def _independent_losses(
+    brackets: Float[np.ndarray, "loss agent agent"], num_params: int, edge_weight: float, probability: float
+) -> Extra:
+    """What losing each bracket w·B with probability p by itself adds to the covariance."""
+    lifted = np.stack([np.kron(one, np.eye(num_params)) for one in brackets])
 
     def extra(mean: Vector, cov: Matrix) -> Matrix:
         second_moment = cov + np.outer(mean, mean)
-        return edge_weight**2 * probability * (1 - probability) * (lifted @ second_moment @ lifted).sum(axis=0)
+        spread = (lifted @ second_moment @ lifted.transpose(0, 2, 1)).sum(axis=0)
+        return edge_weight**2 * probability * (1 - probability) * spread
 
     return extra
 
@@ -161,6 +179,48 @@ def minibatch_extra(
         return eta**2 * _block_diagonal(examples**2 / batch_size * kappa * spread / examples)
 
     return extra
+
+
+def switched_moments(
+    modes: Sequence[AffineLaw],
+    chain: Float[np.ndarray, "mode mode"],
+    first: Float[np.ndarray, " mode"],
+    steps: int,
+    start: Vector,
+) -> tuple[Vector, Matrix]:
+    """Mean and covariance after `steps` ≥ 1 steps of a map chosen by a Markov chain: bursts of lost links, churn.
+
+    chain[i, j] is the probability of mode j after mode i, first[j] that of mode j in the first step. Carried along are
+    E[1{mode}], E[θ 1{mode}] and E[θθᵀ 1{mode}]; the law is a mixture of Gaussians.
+    """
+    maps = np.stack([mode.transition for mode in modes])
+    offsets = np.stack([mode.offset for mode in modes])
+    noises = np.stack([mode.noise for mode in modes])
+    weight, one, two = first, first[:, None] * start, first[:, None, None] * np.outer(start, start)
+    for step in range(steps):
+        if step > 0:
+            weight, one, two = weight @ chain, chain.T @ one, np.einsum("ij,iab->jab", chain, two)
+        moved = np.einsum("jab,jb->ja", maps, one)
+        cross = np.einsum("ja,jb->jab", moved, offsets)
+        shared = weight[:, None, None] * (np.einsum("ja,jb->jab", offsets, offsets) + noises)
+        two = maps @ two @ maps.transpose(0, 2, 1) + cross + cross.transpose(0, 2, 1) + shared
+        one = moved + weight[:, None] * offsets
+    mean = one.sum(axis=0)
+    return mean, two.sum(axis=0) - np.outer(mean, mean)
+
+
+def two_state_chains(count: int, probability: float, mean_length: float) -> tuple[Matrix, Vector, np.ndarray]:
+    """Independent links or agents, down a share p of the time, L steps at a time, as one chain of 2^count modes.
+
+    Returns the transition matrix, the stationary law, and up [mode, count] of 0 and 1.
+    """
+    heals, fails = 1 / mean_length, probability / (1 - probability) / mean_length
+    one, law = np.array([[1 - fails, fails], [heals, 1 - heals]]), np.array([1 - probability, probability])
+    chain, first = np.ones((1, 1)), np.ones(1)
+    for _ in range(count):
+        chain, first = np.kron(chain, one), np.kron(first, law)
+    up = 1 - (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) % 2
+    return chain, first, up
 
 
 def agent_law(mean: Vector, cov: Matrix, agent: int, num_params: int) -> tuple[Marginal, MarginalCov]:

@@ -8,18 +8,19 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from airbayes.keys import Purpose, step_key
-from airbayes.network import AnyMixing, combine, link_mask, node_mask
+from airbayes.network import AnyMixing, combine, link_mask, node_mask, one_way_mask
 
 Outage = Callable[[Key[Array, ""], AnyMixing], Float[Array, "*link"]]
 
 
 class LinkOutage(eqx.Module):
-    """Every link is down with probability p, both ways, independently at every step."""
+    """Every link is down with probability p, independently at every step: both ways, or each way by itself."""
 
     probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
+    one_way: bool = eqx.field(static=True, default=False)
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
-        return link_mask(key, mixing, self.probability)
+        return (one_way_mask if self.one_way else link_mask)(key, mixing, self.probability)
 
 
 class NodeOutage(eqx.Module):

@@ -17,11 +17,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from airbayes.compress import Compressor, TopTQSGD
+from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
 from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
 from airbayes.samplers.drift import Drift, Plain
-from airbayes.samplers.outage import Outage, outage_mask
+from airbayes.samplers.faults import Faults, play_round, start_faults
+from airbayes.samplers.outage import Outage
 from airbayes.samplers.step_size import StepSize, as_step_size
 
 Mode = Literal["memory", "own-value", "zero-fill"]
@@ -66,27 +68,39 @@ class QDSGD(Sampler[MemoryState]):
     compressor: Compressor = TopTQSGD()
     drift: Drift = Plain()
     outage: Outage | None = None
+    faults: Faults | None = None
 
     def __check_init__(self):
         require_mixing(self.mixing)
+        loses = self.faults is not None and (self.faults.bursts is not None or self.faults.churn is not None)
+        if self.mode == "memory" and loses:
+            raise AirbayesError(
+                "Q-DSGD's 'memory' mode assumes that every message arrives: its x̂ must be the same at all neighbours. "
+                "With bursts or churn use 'own-value' or 'zero-fill'."
+            )
 
     def init(self, theta: Float[Array, "agent param"]) -> MemoryState:
-        return MemoryState(theta, first_step(), theta)
+        return MemoryState(theta, first_step(), theta, faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: MemoryState, data: PyTree) -> tuple[MemoryState, Info]:
         theta, agents = state.theta, len(state.theta)
         eta = self.step_size(state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
         move = -eta * self.drift(grad, eta)
-        mask = outage_mask(self.outage, key, state.step, self.mixing)
+        now = play_round(self.outage, self.faults, key, state.step, state.faults, theta, self.mixing)
+        mask = now.mask
 
-        message = theta + move - state.memory if self.mode == "memory" else theta
+        if self.mode == "memory":
+            message = self._claimed(key, state.step, theta + move) - state.memory
+        else:
+            message = theta if now.sent is None else now.sent
         keys = agent_keys(key, state.step, Purpose.QUANTISE, agents)
         received, cost = jax.vmap(self.compressor)(keys, message, self.top_t)
 
         memory = state.memory
         if self.mode == "memory":
-            memory = memory + received
+            # A late message is not sent at all, and x̂ stays what it was for everyone.
+            memory = memory + (received if now.fresh is None else received * now.fresh[:, None])
             theta_next = memory_update(theta + move, memory, self.consensus_step, self.mixing, mask)
         elif self.mode == "own-value":
             theta_next = own_value_update(theta, received, self.mixing, mask) + move
@@ -96,5 +110,13 @@ class QDSGD(Sampler[MemoryState]):
             "eta_grad_norm": eta * row_norms(grad),
             "bits": cost.bits,
             "kept": cost.kept.astype(jnp.float32),
+            **now.info(self.mixing),
         }
-        return MemoryState(theta_next, state.step + 1, memory), info
+        return MemoryState(now.keep_away(theta_next, theta), state.step + 1, memory, faults=now.state), info
+
+    def _claimed(
+        self, key: Key[Array, ""], step: Int[Array, ""], rows: Float[Array, "agent param"]
+    ) -> Float[Array, "agent param"]:
+        """What agents claim to hold: a Byzantine one lies."""
+        attack = None if self.faults is None else self.faults.attack
+        return rows if attack is None else attack(key, step, rows)

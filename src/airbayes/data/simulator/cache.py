@@ -1,10 +1,10 @@
 """Simulated sets on disk, under the hash of all that they depend on. A cache never stops a run: it only saves time."""
 
-import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+from airbayes.cache import cache_folder
 from airbayes.data.object_file import load_objects, save_objects
 from airbayes.data.objects import ObjectSet
 from airbayes.data.simulator.config import SimulatorConfig, content_hash
@@ -13,20 +13,13 @@ from airbayes.errors import DataError, ResultsError
 from airbayes.files import write_atomically
 
 
-def cache_folder() -> Path:
-    """$AIRBAYES_CACHE, else airbayes in $XDG_CACHE_HOME, else ~/.cache/airbayes."""
-    if own := os.environ.get("AIRBAYES_CACHE"):
-        return Path(own)
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared) / "airbayes"
-    return Path("~/.cache/airbayes").expanduser()
-
-
 def cached_objects(
     config: SimulatorConfig, per_class: Mapping[str, int], seed: int, folder: Path | None = None
 ) -> ObjectSet:
     """`simulate`, or its result from an earlier call. A damaged file is drawn again; a full disk only warns."""
     folder = folder or cache_folder()
+    if folder is None:
+        return simulate(config, per_class, seed)
     path = folder / f"objects-{content_hash(config, per_class, seed)}.npz"
     if path.exists():
         try:

@@ -1,0 +1,38 @@
+"""When a run is to stop: at Ctrl-C or SIGTERM, or when its time is up. It then ends its chunk and saves its state."""
+
+import signal
+import sys
+import time
+from types import FrameType
+
+
+class StopRequest:
+    """Used as a context; calling it gives the reason to stop, or None. A second Ctrl-C stops at once."""
+
+    def __init__(self, time_limit_s: float | None = None):
+        self.deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
+        self.time_limit_s = time_limit_s
+        self.signal: str | None = None
+        self.before: dict[int, object] = {}
+
+    def __call__(self) -> str | None:
+        if self.signal is not None:
+            return self.signal
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            return f"its time limit of {self.time_limit_s:g} s"
+        return None
+
+    def __enter__(self) -> "StopRequest":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.before[number] = signal.signal(number, self._heard)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:
+            raise KeyboardInterrupt
+        self.signal = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        sys.stderr.write(f"\n{self.signal}: finishing the steps under way, then saving. Ctrl-C again stops at once.\n")

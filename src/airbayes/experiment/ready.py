@@ -1,0 +1,102 @@
+"""Batches of cells, stacked and compiled, at their first step or where a journal says they stood."""
+
+import dataclasses
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from airbayes.experiment.build import Builder, stack
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
+from airbayes.experiment.journal import Journal
+from airbayes.experiment.loop import Batch, Carry, Loop
+
+
+@dataclasses.dataclass(frozen=True)
+class Ready:
+    """A batch of cells that is compiled."""
+
+    cells: list[Cell]
+    loop: Loop
+    batch: Batch
+    carry: Carry
+    begin: int  # the step at which it stands
+    snapshots: list[dict[str, np.ndarray]]  # metrics stored before
+    seconds: float  # that compiling took
+
+
+class ReadyAhead:
+    """Batches made ready one after the other, each while the one before it runs.
+
+    Two batches at once need twice the memory, which someone who limits the batch does not have: then none is made
+    ready ahead.
+    """
+
+    def __init__(self, builder: Builder, jobs: list[list[Cell]], journal: Journal | None):
+        self.builder, self.jobs, self.journal = builder, iter(jobs), journal
+        self.pool = ThreadPoolExecutor(1)
+        self.coming: Future[Ready] | None = None
+
+    def __enter__(self) -> "ReadyAhead":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    def take(self) -> Ready:
+        """The next batch; the one after it is begun. To be asked for once per job."""
+        ready = (self.coming or self._begin(next(self.jobs))).result()
+        following = None if self.builder.config.cells_per_batch else next(self.jobs, None)
+        self.coming = None if following is None else self._begin(following)
+        return ready
+
+    def _begin(self, job: list[Cell]) -> "Future[Ready]":
+        return self.pool.submit(prepare, self.builder, job, self.journal)
+
+
+def prepare(builder: Builder, cells: list[Cell], journal: Journal | None = None) -> Ready:
+    """Compile a batch, and put it where the journal says it stood."""
+    started = time.perf_counter()
+    loop = make_loop(builder.config)
+    batch, theta = make_batch(builder, cells)
+    carry = loop.start(batch, theta)
+    saved = journal.latest(cells) if journal else None
+    begin, snapshots = 0, []
+    if saved is not None and fits(carry, saved.leaves):
+        carry = jax.tree.unflatten(jax.tree.structure(carry), [jnp.asarray(leaf) for leaf in saved.leaves])
+        begin, snapshots = saved.step, saved.snapshots
+    carry = jax.block_until_ready(loop.advance(batch, carry, begin, begin))  # no step: compiles
+    return Ready(cells, loop, batch, carry, begin, snapshots, time.perf_counter() - started)
+
+
+def fits(carry: Carry, leaves: list[np.ndarray]) -> bool:
+    """Whether stored arrays can stand in for a carry."""
+    wanted = [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(carry)]
+    return wanted == [(leaf.shape, leaf.dtype) for leaf in leaves]
+
+
+def make_loop(config: ExperimentConfig) -> Loop:
+    sampling = config.sampling
+    return Loop(sampling.burn_in, sampling.thin, (sampling.steps - sampling.burn_in) // sampling.thin)
+
+
+def make_batch(builder: Builder, cells: list[Cell]) -> tuple[Batch, jax.Array]:
+    """The stacked samplers, data and keys of some cells, and their starting points [cell, chain, agent, param]."""
+    chains = builder.config.sampling.chains
+
+    def keys(cell: Cell) -> jax.Array:
+        key = jax.random.fold_in(jax.random.key(cell.seed), cell.stream)
+        return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(chains))
+
+    batch = Batch(
+        stack([builder.sampler(cell) for cell in cells]),
+        stack([builder.data(cell) for cell in cells]),
+        stack([builder.problem.observer(cell.seed, cell.method in SAMPLING_METHODS) for cell in cells]),
+        jnp.stack([keys(cell) for cell in cells]),
+    )
+    origins = [(cell.seed, builder.num_agents(cell)) for cell in cells]  # cells of one seed start alike
+    starts = {origin: builder.problem.start(*origin, chains) for origin in dict.fromkeys(origins)}
+    return batch, jnp.stack([starts[origin] for origin in origins])

@@ -1,0 +1,96 @@
+"""Checks the fault settings of every scenario: ranges, and faults that no method of the study would feel."""
+
+from airbayes.errors import ConfigError
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.scenario import scenario_config, simulated_faults
+
+BELOW_ONE = 1 - 1e-9
+CONNECTED = ("dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd")
+
+
+def fault_problems(config: ExperimentConfig) -> list[str]:
+    problems, scenarios = [], {}
+    for topology in config.network.topologies:
+        if ".csv@" in topology:
+            problems.append(
+                f"network.topologies: {topology}: an edge list cannot carry fault rates; set them under network."
+            )
+            continue
+        try:
+            scenarios[topology] = scenario_config(config, topology)
+        except ConfigError as error:
+            problems.append(f"network.topologies: {error}")
+    for topology, scenario in scenarios.items():
+        problems += [f"{_where(topology)}{problem}" for problem in _numbers(scenario)]
+    if problems:
+        return list(dict.fromkeys(problems))
+    return _senseless(config)
+
+
+def _where(topology: str) -> str:
+    return f"network.topologies: {topology}: " if "@" in topology else ""
+
+
+def _numbers(config: ExperimentConfig) -> list[str]:
+    n, c = config.network, config.channel
+    ranges: list[tuple[str, float, float, float]] = [
+        ("network.link_outage", n.link_outage, 0, BELOW_ONE),
+        ("network.node_outage", n.node_outage, 0, BELOW_ONE),
+        ("network.away", n.away, 0, BELOW_ONE),
+        ("network.late", n.late, 0, 1),
+        ("network.staleness", n.staleness, 0, 2**30),
+        ("network.attackers", n.attackers, 0, n.agents - 1),
+        ("network.attack_size", n.attack_size, 0, 1e12),
+        ("network.attack_rate", n.attack_rate, 0, 1),
+        ("channel.gain_std", c.gain_std, 0, 1e3),
+        ("channel.impulse_rate", c.impulse_rate, 0, 1),
+        ("channel.impulse_power", c.impulse_power, 0, 1e12),
+        ("channel.receiver_limit", c.receiver_limit, 1e-6, 1e12),
+    ]
+    problems = []
+    for name, value, low, high in ranges:
+        if not low <= value <= high:  # False for NaN too
+            most = "below 1" if high == BELOW_ONE else f"at most {high:,.0f}"
+            problems.append(f"{name} = {value} must be at least {low:g} and {most}.")
+    lengths = [("network.away_length", n.away_length, n.away, "network.away")]
+    if n.burst_length != 0:
+        lengths.append(("network.burst_length", n.burst_length, n.link_outage, "network.link_outage"))
+    for name, length, share, whose in lengths:
+        # A thing that is up fails with probability p/((1 − p)L), which must not exceed one.
+        least = max(1.0, share / (1 - share)) if 0 <= share < 1 else 1.0
+        if not least <= length <= 1e9:
+            problems.append(
+                f"{name} = {length} must be at least {least:g} steps (and at most 1e9) for {whose} = {share:g}."
+            )
+    return problems
+
+
+def _senseless(config: ExperimentConfig) -> list[str]:
+    """Faults that would change nothing, or that a method cannot have."""
+    n, c, methods, simulated = config.network, config.channel, set(config.methods), simulated_faults(config)
+    problems = []
+    loses = simulated.links or simulated.nodes or simulated.churn
+    if loses and "q_dsgd" in methods and config.digital.mode == "memory":
+        problems.append(
+            "digital.mode = 'memory' assumes that every message arrives, so it cannot run with outages; "
+            "use 'own-value' or 'zero-fill', or set network.link_outage, network.node_outage and network.away to 0."
+        )
+    if (n.one_way or n.burst_length) and not simulated.links:
+        name = "network.one_way" if n.one_way else "network.burst_length"
+        problems.append(f"{name} is set but no link ever fails; set network.link_outage above 0.")
+    if c.receiver != "plain" and "cd_dsgld" not in methods:
+        problems.append(
+            f"channel.receiver = {c.receiver!r} acts on sums over the air, which only cd_dsgld has; "
+            "add cd_dsgld to methods or use 'plain'."
+        )
+    if simulated.impulses and "cd_dsgld" not in methods:
+        problems.append(
+            "channel.impulse_rate acts on the receiver noise that cd_dsgld takes as its own; ideal and digital links "
+            "have none. Add cd_dsgld to methods or set it to 0."
+        )
+    network_fault = loses or simulated.late or simulated.attack
+    if network_fault and not methods & set(CONNECTED):
+        problems.append(
+            f"Faults of the network are set but no method uses one; add one of {', '.join(CONNECTED)} to methods."
+        )
+    return problems

@@ -1,0 +1,179 @@
+"""Runs that are stopped, killed or hurt, in processes of their own: the end is that of an undisturbed run, bitwise."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+KILLS = int(os.environ.get("AIRBAYES_KILLS", "10"))  # more on demand
+SEED = int(os.environ.get("AIRBAYES_KILL_SEED", "0"))
+EXPERIMENT = """
+name = "small"
+methods = ["dsgld", "cd_dsgld"]
+policies = ["common"]
+seeds = 2
+evaluations = 7
+cells_per_batch = 1
+[network]
+topologies = ["ring"]
+[channel]
+snr_db = [20.0]
+[sampling]
+eta = 5e-4
+steps = 3000
+burn_in = 1000
+thin = 10
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A folder with the experiment, its undisturbed results in `whole`."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    (folder / "small.toml").write_text(EXPERIMENT)
+    assert finish(folder, "whole").returncode == 0
+    return folder
+
+
+def command(home: Path, out: str, *more: str) -> subprocess.Popen:
+    environment = os.environ | {"AIRBAYES_CACHE": "off", "JAX_PLATFORMS": "cpu"}
+    words = [sys.executable, "-m", "airbayes.cli.main", "run", "small.toml", "--out", out, *more]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(words, cwd=home, env=environment, **pipes)
+
+
+def finish(home: Path, out: str, *more: str) -> subprocess.CompletedProcess:
+    running = command(home, out, *more)
+    text, _ = running.communicate(timeout=300)
+    return subprocess.CompletedProcess(running.args, running.returncode, text)
+
+
+def wait_for_state(home: Path, out: str, running: subprocess.Popen) -> None:
+    """Until the run has saved something."""
+    while not list((home / out).glob("progress/*/step-*")):
+        assert running.poll() is None, running.communicate()[0]
+        time.sleep(0.02)
+
+
+def assert_same_results(home: Path, out: str) -> None:
+    with xr.open_dataset(home / "whole" / "results.nc") as whole, xr.open_dataset(home / out / "results.nc") as found:
+        assert set(whole.data_vars) == set(found.data_vars)
+        for name, values in whole.data_vars.items():
+            np.testing.assert_array_equal(values.values, found[name].values, err_msg=str(name))
+    assert (home / "whole" / "summary.json").read_bytes() == (home / out / "summary.json").read_bytes()
+    assert not (home / out / "progress").exists()
+    assert not list((home / out).glob(".*"))
+
+
+def test_killed_at_random_moments(home: Path):
+    draw = random.Random(SEED)
+    kills = 0
+    while kills < KILLS:
+        running = command(home, "killed", "--checkpoint-every", "0")
+        # Long enough that about every second process gets past its imports and on with the work.
+        deadline = time.monotonic() + draw.uniform(0.5, 9.0)
+        while running.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if running.poll() is not None:  # done before its time: start over, so that all kills hit a run at work
+            assert running.returncode == 0, running.communicate()[0]
+            assert_same_results(home, "killed")
+            (home / "killed" / "summary.json").unlink()
+            (home / "killed" / "results.nc").unlink()
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+        kills += 1
+    assert finish(home, "killed").returncode == 0
+    assert_same_results(home, "killed")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
+def test_a_signal_saves_and_says_how_to_go_on(home: Path, number, code):
+    out = f"stopped-{number}"
+    running = command(home, out, "--checkpoint-every", "0")
+    wait_for_state(home, out, running)
+    running.send_signal(number)
+    text, _ = running.communicate(timeout=120)
+    assert running.returncode == code, text
+    assert f"airbayes run small.toml --out {out}" in text
+    text = finish(home, out).stdout
+    assert "Going on with the run" in text
+    assert "go on from step" in text or "were done before" in text
+    assert_same_results(home, out)
+
+
+def test_a_time_limit_stops_cleanly(home: Path):
+    stopped = finish(home, "limited", "--time-limit", "0.001")
+    assert stopped.returncode == 75, stopped.stdout
+    assert "time limit" in stopped.stdout
+    assert finish(home, "limited").returncode == 0
+    assert_same_results(home, "limited")
+
+
+def test_damaged_states_are_named_and_passed_over(home: Path):
+    running = command(home, "damaged", "--checkpoint-every", "0")
+    while len(list((home / "damaged").glob("progress/*/step-*"))) < 2:
+        assert running.poll() is None, running.communicate()[0]
+        time.sleep(0.02)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    states = sorted((home / "damaged").glob("progress/*/step-*"))
+    newest = states[-1] / "000.npy"
+    raw = bytearray(newest.read_bytes())
+    raw[-1] ^= 1
+    newest.write_bytes(raw)
+    for done in (home / "damaged").glob("progress/*/done/manifest.json"):
+        done.write_text(done.read_text()[:-20])
+    text = finish(home, "damaged").stdout
+    assert "sha256 differs" in text
+    assert "older state" in text
+    assert_same_results(home, "damaged")
+
+
+def test_another_configuration_is_refused_with_what_changed(home: Path):
+    assert finish(home, "other", "--time-limit", "0.001").returncode == 75
+    refused = finish(home, "other", "--sampling.eta", "1e-3")
+    assert refused.returncode == 2
+    assert "sampling.eta: 0.0005 → 0.001" in refused.stdout
+    assert "unfinished" in refused.stdout
+    assert finish(home, "other", "--sampling.eta", "1e-3", "--force", "--time-limit", "0.001").returncode == 75
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_refused_before_any_work(home: Path):
+    (home / "closed").mkdir(mode=0o500)
+    refused = finish(home, "closed/run")
+    assert refused.returncode == 2
+    assert "Cannot write" in refused.stdout
+
+
+def test_a_disk_that_fills_up_stops_the_run_and_keeps_the_state(home: Path):
+    """A limit on the size of files stands in for it; there is room for the first records."""
+    program = (
+        "import resource, signal, sys\n"
+        "from airbayes.cli.main import main\n"
+        "import airbayes.experiment.journal as journal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "save = journal.Journal.save\n"
+        "def save_then_fill(self, cells, step, carry, snapshots):\n"
+        "    if step > 600:\n"
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "    save(self, cells, step, carry, snapshots)\n"
+        "journal.Journal.save = save_then_fill\n"
+        "main(['run', 'small.toml', '--out', 'full', '--checkpoint-every', '0'])\n"
+    )
+    environment = os.environ | {"AIRBAYES_CACHE": "off", "JAX_PLATFORMS": "cpu"}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=home, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Could not write" in done.stderr
+    assert "go on with: airbayes run small.toml --out full" in done.stderr
+    assert [state.name for state in (home / "full").glob("progress/*/step-*")]
+    assert "go on from step" in finish(home, "full").stdout
+    assert_same_results(home, "full")
