@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from airbayes.cli.commands import COMMANDS, load_command
 from airbayes.cli.main import main
 
 SMALL = [
@@ -128,7 +129,8 @@ def test_list_help_and_version(capsys):
         (["run", "gaussian", "--out", ""], "--out is empty"),
         (["run", "gaussian", "--name", "../up"], "name = '../up' must be"),
         (["run", "--out", "x"], "Name the experiment before --out"),
-        (["fly"], "Unknown command 'fly'"),
+        (["fly"], "Unknown command 'fly'. Commands: run, "),
+        (["perdict"], "Did you mean predict?"),
     ],
 )
 def test_bad_input_is_one_clear_message_and_exit_code_2(args, says, tmp_path, monkeypatch, capsys):
@@ -168,3 +170,10 @@ def test_help_does_not_import_jax():
         "assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_of_the_table_is_there_and_in_the_help(command, capsys):
+    assert callable(load_command(command))
+    assert run("--help") == 0
+    assert f"  {command.name} " in capsys.readouterr().out

@@ -4,6 +4,7 @@ import os
 import sys
 
 from airbayes import __version__
+from airbayes.cli.commands import find_command, help_lines, load_command, unknown_command
 from airbayes.errors import AirbayesError
 
 USAGE = """\
@@ -12,16 +13,10 @@ airbayes: Bayesian federated learning over the air.
 usage: airbayes COMMAND ...
 
 commands:
-  run EXPERIMENT     run a preset or an experiment file (.toml); `airbayes run --list` shows the presets
-  merge DIR DIR ...  put runs together that were split by seed
-  claims DIR ...     score the paper's claims on finished studies
-  predict RUN FILE   class probabilities and uncertainty of objects, from a trained run
-  data COMMAND ...   simulate, inspect and convert lidar objects
-  bench              time airbayes beside its peers and against the machine's floors
-
+{commands}
 options:
-  -h, --help         this text; `airbayes run --help` lists every setting
-  --version          print the version
+  -h, --help  this text; `airbayes COMMAND --help` lists the options of a command
+  --version   print the version
 """
 
 
@@ -45,39 +40,15 @@ def main(argv: list[str] | None = None) -> None:
 
 def _dispatch(args: list[str]) -> int:
     if not args or args[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(USAGE.format(commands=help_lines()))
         return 0 if args else 2
     if args[0] == "--version":
         sys.stdout.write(f"airbayes {__version__}\n")
         return 0
-    if args[0] == "run":
-        from airbayes.cli.run import run_command
-
-        return run_command(args[1:])
-    if args[0] == "merge":
-        from airbayes.cli.merge import merge_command
-
-        return merge_command(args[1:])
-    if args[0] == "claims":
-        from airbayes.cli.claims import claims_command
-
-        return claims_command(args[1:])
-    if args[0] == "predict":
-        from airbayes.cli.predict import predict_command
-
-        return predict_command(args[1:])
-    if args[0] == "data":
-        from airbayes.cli.data import data_command
-
-        return data_command(args[1:])
-    if args[0] == "bench":
-        from airbayes.cli.bench import bench_command
-
-        return bench_command(args[1:])
-    raise AirbayesError(
-        f"Unknown command {args[0]!r}. Commands: run, merge, claims, predict, data, bench; for example "
-        "`airbayes run gaussian`. See `airbayes --help`."
-    )
+    command = find_command(args[0])
+    if command is None:
+        raise AirbayesError(unknown_command(args[0]))
+    return load_command(command)(args[1:])
 
 
 def _message(error: AirbayesError) -> str:

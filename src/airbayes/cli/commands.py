@@ -1,0 +1,69 @@
+"""The table of commands: what `airbayes --help` lists, where each lives, and what is meant by a misspelt one.
+
+A new command is one line here and a function `list[str] → exit code`. The standard library only: the table is read
+before anything else is loaded.
+"""
+
+import difflib
+import importlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    name: str
+    arguments: str  # as the help shows them
+    summary: str  # one line of help
+    target: str  # module:function
+
+
+COMMANDS = (
+    Command(
+        "run",
+        "EXPERIMENT",
+        "run a preset or an experiment file (.toml); `airbayes run --list` shows the presets",
+        "airbayes.cli.run:run_command",
+    ),
+    Command("merge", "DIR DIR ...", "put runs together that were split by seed", "airbayes.cli.merge:merge_command"),
+    Command("claims", "DIR ...", "score the paper's claims on finished studies", "airbayes.cli.claims:claims_command"),
+    Command(
+        "predict",
+        "RUN FILE",
+        "class probabilities and uncertainty of objects, from a trained run",
+        "airbayes.cli.predict:predict_command",
+    ),
+    Command("data", "COMMAND ...", "simulate, inspect and convert lidar objects", "airbayes.cli.data:data_command"),
+    Command(
+        "bench",
+        "",
+        "time airbayes beside its peers and against the machine's floors",
+        "airbayes.cli.bench:bench_command",
+    ),
+)
+
+
+def find_command(name: str) -> Command | None:
+    return next((command for command in COMMANDS if command.name == name), None)
+
+
+def load_command(command: Command) -> Callable[[list[str]], int]:
+    """Import what the command needs, and nothing of the others."""
+    module, _, function = command.target.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def help_lines() -> str:
+    heads = [f"{command.name} {command.arguments}".strip() for command in COMMANDS]
+    width = max(map(len, heads)) + 2
+    return "".join(f"  {head:{width}}{command.summary}\n" for head, command in zip(heads, COMMANDS, strict=True))
+
+
+def unknown_command(name: str) -> str:
+    """The message for a command that is not there, with the nearest one that is."""
+    names = [command.name for command in COMMANDS]
+    near = difflib.get_close_matches(name, names, n=1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    return (
+        f"Unknown command {name!r}.{meant} Commands: {', '.join(names)}; for example `airbayes run gaussian`. "
+        "See `airbayes --help`."
+    )
