@@ -68,12 +68,6 @@ def test_random_geometric_joins_exactly_the_near_pairs():
     np.testing.assert_array_equal(graph.edges, near)
 
 
-def test_random_geometric_order_is_local():
-    graph = random_geometric(10_000, 0.02, seed=0)
-    span = np.abs(np.diff(graph.edges, axis=1)).mean()
-    assert span < 10_000 / 30  # an arbitrary order has N/3
-
-
 @pytest.mark.parametrize("n", [2, 3, 7, 40])
 def test_erdos_renyi_extremes(n):
     assert erdos_renyi(n, 0.0, 0).num_edges == 0

@@ -45,6 +45,7 @@ from airbayes.network.mixing import (
     neighbour_sum,
     stack_mixings,
 )
+from airbayes.network.order import edges_cut, hilbert_order, local_order, renumber
 from airbayes.network.spectrum import (
     check_connected,
     check_contraction,
@@ -70,6 +71,7 @@ __all__ = [
     "check_stack",
     "combine",
     "down_below",
+    "edges_cut",
     "erdos_renyi",
     "from_adjacency",
     "from_csv",
@@ -78,11 +80,13 @@ __all__ = [
     "from_networkx",
     "full",
     "grid",
+    "hilbert_order",
     "is_split",
     "laplacian_extremes",
     "line",
     "link_mask",
     "links_up",
+    "local_order",
     "max_degree",
     "metropolis",
     "mix",
@@ -91,6 +95,7 @@ __all__ = [
     "node_mask",
     "one_way_mask",
     "random_geometric",
+    "renumber",
     "ring",
     "second_eigenvalue",
     "small_world",

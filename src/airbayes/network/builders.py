@@ -1,6 +1,7 @@
 """The usual graphs. Each is named after its function; `by_name` builds from a string.
 
-Random graphs are drawn from numpy's default generator and are a function of their seed alone.
+Random graphs are drawn from numpy's default generator and are a function of their seed alone. Agents of a geometric
+graph are numbered along a curve, see `airbayes.network.order`.
 """
 
 import difflib
@@ -15,6 +16,7 @@ from jaxtyping import Int
 from airbayes.errors import GraphError
 from airbayes.network.graphs import MAX_AGENTS, Graph
 from airbayes.network.interop import from_edges
+from airbayes.network.order import hilbert_order
 
 MAX_EDGES = 100_000_000
 ATTEMPTS = 20  # seeds tried by by_name until a random graph is connected
@@ -60,17 +62,14 @@ def grid(rows: int, cols: int) -> Graph:
 
 
 def random_geometric(num_agents: int, radius: float, seed: int) -> Graph:
-    """Agents uniform in the unit square, joined when at most `radius` apart; numbered cell by cell."""
+    """Agents uniform in the unit square, joined when at most `radius` apart; numbered along a Hilbert curve."""
     from scipy.spatial import KDTree
 
     if not radius >= 0:
         raise GraphError(f"The radius must be ≥ 0, not {radius}.")
     _check_size("random_geometric", num_agents, num_agents**2 * min(1.0, math.pi * radius**2) / 2)
     positions = np.random.default_rng(seed).random((num_agents, 2))
-    # Neighbours get near indices: gathers then stay in cache, and a split of the agents cuts few edges.
-    cells = math.ceil(math.sqrt(num_agents)) if radius == 0 else math.ceil(min(1 / radius, math.sqrt(num_agents)))
-    x, y = np.floor(positions * cells).astype(np.int64).T
-    positions = positions[np.lexsort((np.where(y % 2, -x, x), y))]
+    positions = positions[hilbert_order(positions)]
     pairs = KDTree(positions).query_pairs(radius, output_type="ndarray")
     return from_edges(pairs, num_agents, "random_geometric", positions)
 
