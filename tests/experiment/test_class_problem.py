@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from experiment.silent import Silent
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.build import Builder
@@ -23,6 +22,7 @@ from airbayes.experiment.config import (
 )
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.predictive_observer import BLOCK, predict
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.sample_files import read_manifest, read_samples, write_samples
 from airbayes.metrics import accuracy, ece, nll
 from airbayes.models import SoftmaxRegression

@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import pairwise
 
 import jax
-from experiment.silent import Silent
 
 from airbayes.experiment.config import (
     ChannelConfig,
@@ -14,6 +13,7 @@ from airbayes.experiment.config import (
     SamplingConfig,
 )
 from airbayes.experiment.grid import chunk_ends, evaluation_steps, run_grid
+from airbayes.experiment.reporter import Silent
 
 
 def compilations(config: ExperimentConfig) -> Counter:

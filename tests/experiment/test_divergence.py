@@ -6,12 +6,12 @@ from collections.abc import Callable
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from experiment.silent import Silent
 
 from airbayes.experiment import ready
 from airbayes.experiment.build import Builder
 from airbayes.experiment.config import ExperimentConfig, NetworkConfig, SamplingConfig
 from airbayes.experiment.grid import run_batch, run_grid
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.store import read_dataset, read_summary, write_results
 from airbayes.samplers import DSGLD
 

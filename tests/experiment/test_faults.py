@@ -190,9 +190,8 @@ def test_sharding_the_agents_changes_no_fault():
 
 
 def test_a_study_of_scenarios_runs_and_reports_partitions():
-    from experiment.silent import Silent
-
     from airbayes.experiment.grid import run_grid
+    from airbayes.experiment.reporter import Silent
 
     names = ("ring", "ring@link_outage=0.6,burst_length=10", "ring@away=0.3")
     results = run_grid(changed({"topologies": names}, methods=("dsgld",)), Silent())

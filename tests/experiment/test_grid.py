@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from experiment.silent import Silent
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.config import (
@@ -19,6 +18,7 @@ from airbayes.experiment.config import (
 )
 from airbayes.experiment.dataset import to_dataset, to_summary
 from airbayes.experiment.grid import evaluation_steps, run_grid
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.store import prepare_folder, read_dataset, read_summary, write_results
 from airbayes.experiment.toml_io import load_config
 

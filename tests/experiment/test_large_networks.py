@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from experiment.silent import Silent
 from jax.extend.core import jaxprs_in_params
 
 from airbayes.channel import AWGN
@@ -23,6 +22,7 @@ from airbayes.experiment.config import (
 from airbayes.experiment.dataset import to_dataset
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.linear_problem import LinearProblem
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.shown import shown_agents
 from airbayes.experiment.validate import check_config
 from airbayes.models import (

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiment.silent import Silent
 
 from airbayes.data import from_clouds, save_objects
 from airbayes.errors import ConfigError
@@ -22,6 +21,7 @@ from airbayes.experiment.dataset import to_summary
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.lidar_data import draw_split
 from airbayes.experiment.lidar_problem import LidarProblem
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.validate import check_config, find_problems
 
 

@@ -6,7 +6,6 @@ import json
 import jax
 import numpy as np
 import pytest
-from experiment.silent import Silent
 from experiment.trained_run import SHAPES, make_objects, write_trained
 
 from airbayes.data import save_objects
@@ -24,6 +23,7 @@ from airbayes.experiment.config import (
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.lidar_data import draw_split
 from airbayes.experiment.prediction import Predictions, draw_inputs, predict_clouds, predict_inputs, tally
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.sample_files import MANIFEST, read_manifest, read_samples
 from airbayes.experiment.store import CONFIG, read_dataset, write_results
 from airbayes.experiment.toml_io import load_config

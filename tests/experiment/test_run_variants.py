@@ -3,12 +3,12 @@
 import dataclasses
 
 import pytest
-from experiment.silent import Silent
 
 from airbayes.experiment.build import Builder
 from airbayes.experiment.config import ExperimentConfig, NetworkConfig, ProblemConfig, SamplingConfig
 from airbayes.experiment.dataset import to_summary
 from airbayes.experiment.grid import run_grid, run_variants
+from airbayes.experiment.reporter import Silent
 from airbayes.experiment.store import PARTIAL, read_dataset, write_partial_results, write_results
 
 CONFIG = ExperimentConfig(

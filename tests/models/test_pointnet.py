@@ -4,23 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from models.pointnet_case import MODEL, clouds, moved
 
 from airbayes.errors import AirbayesError
 from airbayes.models import FullGradient, GaussianPrior, LocalData, Posterior, pointnet
 from airbayes.models.max_pool import dense_max_pool_plain
 from airbayes.models.pointnet import PointNet, Pooling, relu_chain, transform
-
-MODEL = pointnet()
-
-
-def clouds(seed: int, *shape: int):
-    return jnp.asarray(np.random.default_rng(seed).normal(size=(*shape, 3)) * 0.4, jnp.float32)
-
-
-def moved(seed: int):
-    """A θ away from the start, where the T-Nets are not the identity and every bias counts."""
-    first, second = jax.random.split(jax.random.key(seed))
-    return MODEL.init(first) + 0.1 * jax.random.normal(second, (MODEL.num_params,))
 
 
 def test_the_paper_s_count():

@@ -1,7 +1,6 @@
 """Runs a grid: all cells of a variant (method and power policy) in one vmapped program, compiled once."""
 
 from collections.abc import Iterator
-from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -16,21 +15,11 @@ from airbayes.experiment.finish import finish_cell
 from airbayes.experiment.journal import Journal
 from airbayes.experiment.problem import Observer
 from airbayes.experiment.ready import Ready, ReadyAhead
+from airbayes.experiment.reporter import Reporter
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.validate import check_config
 
 CHUNK = 200  # most steps between two signs of life
-
-
-@runtime_checkable
-class Reporter(Protocol):
-    """Who is told how a run goes on."""
-
-    def begin(self, variant: str, cells: int, steps: int) -> None: ...
-    def compiled(self, variant: str, seconds: float) -> None: ...
-    def resumed(self, variant: str, cells: int, step: int) -> None: ...
-    def advance(self, variant: str, step: int) -> None: ...
-    def finish(self, variant: str, results: list[CellResult]) -> None: ...
 
 
 def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | None = None) -> list[CellResult]:

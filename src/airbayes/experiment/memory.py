@@ -63,7 +63,7 @@ def memory_of_builder(builder: Builder) -> int:
 
 
 def peak(batches: Sequence[BatchMemory], shared: int, ahead: bool) -> int:
-    """The most that is there at once: with `ahead`, a batch beside the next, which takes its first step meanwhile."""
+    """The most that is there at once: with `ahead`, a batch beside the next, which is made ready meanwhile."""
     alone = max(batch.total for batch in batches)
     beside = [one.total + other.total for one, other in pairwise(batches)]
     return shared + (max([alone, *beside]) if ahead else alone)

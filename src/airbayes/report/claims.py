@@ -20,6 +20,7 @@ from typing import Literal
 import xarray as xr
 
 from airbayes.errors import ResultsError
+from airbayes.experiment.scenario import own_settings
 from airbayes.experiment.store import CLAIMS_FILE
 from airbayes.files import write_text
 from airbayes.report.paired import (
@@ -102,6 +103,8 @@ def missing_for_claims(dataset: xr.Dataset) -> list[str]:
     missing = [] if DIGITAL in methods else [DIGITAL]
     if not any(f"cd_dsgld:{gains}" in methods for gains in GAINS):
         missing.append("cd_dsgld with gains " + " or ".join(GAINS))
+    if any(own_settings(str(name)) for name in dataset.topology.values):
+        missing.append("graphs without fault rates of their own")
     return missing + [f"the variable {name}" for name in ("accuracy", "ece") if name not in dataset]
 
 
