@@ -37,7 +37,7 @@ def test_finished_methods_are_on_disk_before_the_run_ends(tmp_path):
 
 def test_an_error_in_one_method_ends_the_run_at_once():
     class Stops(Silent):
-        def advance(self, variant, step):
+        def advance(self, cells, step):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -1,14 +1,22 @@
-"""How a run shows itself: a live bar on a terminal, plain lines elsewhere."""
+"""How a run shows itself: a live table on a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from airbayes.cli.run_state import RunState
+    from airbayes.experiment.cells import Cell
+    from airbayes.experiment.config import ExperimentConfig
+    from airbayes.experiment.reporter import Reporter, Values
     from airbayes.experiment.results import CellResult
 
 LINE_EVERY = 10.0  # seconds between plain lines
@@ -21,71 +29,102 @@ def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
 
 
 @contextmanager
-def make_reporter(console: Console):
-    """A live bar on a terminal, plain lines otherwise."""
-    if not console.is_terminal:
-        yield LineReporter(console)
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description:24}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=console) as progress:
-        yield BarReporter(progress)
+def make_reporter(
+    console: Console,
+    config: "ExperimentConfig",
+    folder: Path,
+    *,
+    verbose: bool = False,
+    json: bool = False,
+    track: tuple[str, ...] = (),
+    anew: bool = False,  # forget what was tracked of an earlier run in this folder
+) -> "Iterator[Reporter]":
+    """Who is told about a run into `folder`: a live table on a terminal or plain lines, events, trackers."""
+    from airbayes.cli.run_state import RunState
+    from airbayes.experiment.cells import enumerate_cells
+    from airbayes.experiment.reporter import Several
+    from airbayes.experiment.tracking import TrackingReporter, open_trackers
+
+    state = RunState(config, enumerate_cells(config))
+    trackers = open_trackers(track, folder, config, anew=anew)
+    told: list[Reporter] = [state, TrackingReporter(trackers)]
+    if json:
+        from airbayes.cli.json_events import JsonReporter
+
+        told.append(JsonReporter(state))
+    live = console.is_terminal and not console.is_dumb_terminal and not console.quiet
+    if verbose or not live:
+        told.append(LineReporter(console, state, verbose=verbose))
+    try:
+        with _live_table(console, state) if live else nullcontext():
+            yield Several(told)
+    finally:
+        for tracker in trackers:
+            tracker.close()
 
 
-class BarReporter:
-    def __init__(self, progress: Progress):
-        self.progress = progress
-        self.tasks: dict[str, Any] = {}
+def _live_table(console: Console, state: "RunState"):
+    from rich.live import Live
 
-    def begin(self, variant: str, cells: int, steps: int) -> None:
-        note = plural(cells, "cell")
-        self.tasks[variant] = self.progress.add_task(variant, total=steps, note=note)
+    from airbayes.cli.live_table import LiveTable
 
-    def compiled(self, variant: str, seconds: float) -> None:
-        self.progress.update(self.tasks[variant], note=f"compiled in {seconds:.1f} s")
-
-    def resumed(self, variant: str, cells: int, step: int) -> None:
-        note = f"{plural(cells, 'cell')} from before"
-        self.progress.update(self.tasks[variant], completed=step, note=note)
-
-    def advance(self, variant: str, step: int) -> None:
-        self.progress.update(self.tasks[variant], completed=step)
-
-    def finish(self, variant: str, results: "list[CellResult]") -> None:
-        self.progress.update(self.tasks[variant], note=outcome(results))
+    return Live(LiveTable(state), console=console, refresh_per_second=4, vertical_overflow="crop")
 
 
 class LineReporter:
-    def __init__(self, console: Console):
-        self.console = console
-        self.started = self.last = time.monotonic()
-        self.steps = 0
+    """Says what it is told in whole lines, now and then; it speaks of `state`, which is told before."""
 
-    def begin(self, variant: str, cells: int, steps: int) -> None:
+    def __init__(self, console: Console, state: "RunState", *, verbose: bool = False):
+        self.console, self.state, self.verbose = console, state, verbose
         self.started = self.last = time.monotonic()
-        self.steps = steps
-        self.console.print(f"{variant}: {plural(cells, 'cell')}, {steps:,} steps")
+
+    def begin(self, variant: str, cells: "list[Cell]", steps: int) -> None:
+        self.started = self.last = time.monotonic()
+        self.say(f"{variant}: {plural(len(cells), 'cell')}, {steps:,} steps")
 
     def compiled(self, variant: str, seconds: float) -> None:
-        self.console.print(f"{variant}: compiled in {seconds:.1f} s")
+        self.say(f"{variant}: compiled in {seconds:.1f} s")
 
-    def resumed(self, variant: str, cells: int, step: int) -> None:
-        done = "were done before" if step == self.steps else f"go on from step {step:,}"
-        self.console.print(f"{variant}: {plural(cells, 'cell')} {done}")
+    def resumed(self, cells: "list[Cell]", step: int) -> None:
+        done = "were done before" if step == self.state.steps else f"go on from step {step:,}"
+        self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')} {done}")
 
-    def advance(self, variant: str, step: int) -> None:
+    def advance(self, cells: "list[Cell]", step: int) -> None:
+        from airbayes.cli.live_table import clock
+
         if time.monotonic() - self.last > LINE_EVERY:
             self.last = time.monotonic()
-            self.console.print(f"{variant}: step {step} of {self.steps}")
+            rate, left = self.state.rate(), clock(self.state.batch_eta_s())
+            pace = "" if math.isnan(rate) else f", {rate:,.3g} steps/s" + (f", {left} left" if left else "")
+            self.say(f"{cells[0].variant}: step {step:,} of {self.state.steps:,}{pace}{self._numbers(cells)}")
+
+    def snapshot(self, cells: "list[Cell]", step: int, values: "Values", lost: "np.ndarray") -> None:
+        if self.verbose:
+            for cell in cells:
+                self.say(f"{cell}: step {step:,}{self._numbers([cell])}")
 
     def finish(self, variant: str, results: "list[CellResult]") -> None:
-        self.console.print(f"{variant}: {outcome(results)} in {time.monotonic() - self.started:.1f} s")
+        numbers = self._numbers([result.cell for result in results])
+        self.say(f"{variant}: {outcome(results)} in {time.monotonic() - self.started:.1f} s{numbers}")
+        for result in results:
+            if result.diverged is not None:
+                self.say(f"  {result.cell}: agent {result.diverged.agent} diverged at step {result.diverged.step:,}")
+            elif self.verbose:
+                self.say(f"  {result.cell}: done{self._numbers([result.cell])}")
+
+    def _numbers(self, cells: "list[Cell]") -> str:
+        from airbayes.cli.live_table import number_range
+        from airbayes.experiment.headline import NAMES, shown_names
+
+        words = ""
+        for name in shown_names(self.state.config):
+            known = [self.state.cells[cell].numbers.get(name, math.nan) for cell in cells]
+            if shown := number_range([value for value in known if not math.isnan(value)]):
+                words += f", {NAMES[name]} {shown}"
+        return words
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False, soft_wrap=True)
 
 
 def outcome(results: "list[CellResult]") -> str:

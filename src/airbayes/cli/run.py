@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.console import Console
 
@@ -36,6 +36,12 @@ class RunOptions:
     """Seconds between two saved states."""
     quiet: bool = False
     """Print errors only."""
+    verbose: bool = False
+    """Print every stored metric of every cell as well."""
+    json: bool = False
+    """Write events to stdout, one JSON object a line, instead of tables (docs/terminal.md)."""
+    track: tuple[Literal["tensorboard", "mlflow"], ...] = ()
+    """Where to log metrics besides events.jsonl in the results folder; each needs its extra, airbayes[NAME]."""
     debug: bool = False
     """Show Python tracebacks."""
 
@@ -48,8 +54,16 @@ def run_command(args: list[str]) -> int:
     if args[0].startswith("-"):
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
     options, config = _parse(_load(args[0]), args[0], args[1:])
-    console, progress = make_console(options.quiet), make_console(options.quiet, stderr=True)
+    if options.json and options.dry_run:
+        raise AirbayesError("--json shows a run and --dry-run runs nothing; predictions as JSON: `airbayes plan`.")
+    if options.quiet and options.verbose:
+        raise AirbayesError("--quiet and --verbose exclude each other; give one.")
+    console, progress = make_console(options.quiet or options.json), make_console(options.quiet, stderr=True)
     _check(config, progress)
+    if options.track:
+        from airbayes.experiment.tracking import check_trackers
+
+        check_trackers(options.track)
     if options.dry_run:
         from airbayes.cli.dry_run import print_plan
 
@@ -88,13 +102,17 @@ def _run(
         going_on = (journal.folder / "begun").exists()
         if complete and not going_on:
             _show_again(config, folder, console)
+            if options.json:
+                _say_done("complete", folder, [], "it was complete before")
             return 0
-        if journal.begin(config):
+        if goes_on := journal.begin(config):
             tell(f"Going on with the run in {folder}.")
         try:
-            _compute(config, folder, journal, console, progress)
+            _compute(config, folder, journal, options, console, progress, anew=not goes_on)
             return 0
         except Stopped as stopped:
+            if options.json:
+                _say_done("stopped", folder, [], stopped.reason)
             tell(f"Stopped by {stopped.reason}; everything is saved. Go on with:\n  {_again(args)}")
             return STOPPED if stop.signal is None else INTERRUPTED
         except ResultsError as error:
@@ -109,17 +127,34 @@ def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> Non
     show_tables(read_dataset(folder), config, console)
 
 
-def _compute(config: ExperimentConfig, folder: Path, journal: "Journal", console: Console, progress: Console) -> None:
+def _say_done(status: str, folder: Path, files: list[str], reason: str | None = None) -> None:
+    from airbayes.cli.json_events import json_line
+
+    sys.stdout.write(json_line("done", {"status": status, "folder": str(folder), "files": files, "reason": reason}))
+
+
+def _compute(
+    config: ExperimentConfig,
+    folder: Path,
+    journal: "Journal",
+    options: RunOptions,
+    console: Console,
+    progress: Console,
+    *,
+    anew: bool,
+) -> None:
     from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_variants
     from airbayes.experiment.store import CLAIMS_FILE, read_dataset, read_graphs, write_partial_results, write_results
+    from airbayes.experiment.tracking import EVENTS
     from airbayes.report.claims import claims_table, missing_for_claims, write_claims
     from airbayes.report.claims_show import show_claims
     from airbayes.report.files import show_tables, write_report_files
 
     graphs = read_graphs(config)
-    with make_reporter(progress) as reporter:
+    wanted = {"verbose": options.verbose, "json": options.json, "track": options.track, "anew": anew}
+    with make_reporter(progress, config, folder, **wanted) as reporter:
         check_compiler()
         builder = Builder(config)
         results = []
@@ -136,8 +171,10 @@ def _compute(config: ExperimentConfig, folder: Path, journal: "Journal", console
         show_claims(records, console)
         written.append(CLAIMS_FILE)
     journal.clear()  # last: what is killed before this is written again
-    names = ", ".join(["summary.json", "results.nc", "config.toml", *written])
-    console.print(f"\nWritten to {folder}: {names}")
+    names = ["summary.json", "results.nc", "config.toml", EVENTS, *written]
+    console.print(f"\nWritten to {folder}: {', '.join(names)}")
+    if options.json:
+        _say_done("complete", folder, names)
 
 
 def _again(args: list[str]) -> str:

@@ -13,6 +13,7 @@ from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.finish import finish_cell
 from airbayes.experiment.journal import Journal
+from airbayes.experiment.loop import Carry
 from airbayes.experiment.problem import Observer
 from airbayes.experiment.ready import Ready, ReadyAhead
 from airbayes.experiment.reporter import Reporter
@@ -45,11 +46,11 @@ def run_variants(builder: Builder, reporter: Reporter, journal: Journal | None =
         for job, results in zip(jobs, found, strict=True):
             variant = job[0].variant
             if not done:
-                reporter.begin(variant, len(groups[variant]), config.sampling.steps)
+                reporter.begin(variant, groups[variant], config.sampling.steps)
             if results is None:
                 done += _run_waiting(builder, ahead, reporter, journal)
             else:
-                reporter.resumed(variant, len(job), config.sampling.steps)
+                reporter.resumed(job, config.sampling.steps)
                 done += results
             if len(done) == len(groups[variant]):
                 reporter.finish(variant, done)
@@ -59,10 +60,9 @@ def run_variants(builder: Builder, reporter: Reporter, journal: Journal | None =
 
 def _run_waiting(builder: Builder, ahead: ReadyAhead, reporter: Reporter, journal: Journal | None) -> list[CellResult]:
     ready = ahead.take()
-    variant = ready.cells[0].variant
-    reporter.compiled(variant, ready.seconds)
+    reporter.compiled(ready.cells[0].variant, ready.seconds)
     if ready.begin:
-        reporter.resumed(variant, len(ready.cells), ready.begin)
+        reporter.resumed(ready.cells, ready.begin)
     if journal:
         journal.check()
     return run_batch(builder, ready, reporter, journal)
@@ -73,14 +73,18 @@ def run_batch(builder: Builder, ready: Ready, reporter: Reporter, journal: Journ
     sampling, batch, carry = builder.config.sampling, ready.batch, ready.carry
     evaluated = evaluation_steps(builder.config)
     snapshots, begin = list(ready.snapshots), ready.begin
+    for step, snapshot in zip(evaluated, snapshots, strict=False):  # a tracker may have missed the last before a kill
+        reporter.snapshot(ready.cells, step, _over_agents(snapshot), _lost(carry, step))
     for end in chunk_ends(sampling.steps, evaluated):
         if end <= begin:
             continue
         carry = jax.block_until_ready(ready.loop.advance(batch, carry, begin, end))
         if end in evaluated:
             snapshots.append(jax.tree.map(np.asarray, take_snapshot(batch.observer, carry.tracker, carry.state.theta)))
+            glimpse = builder.problem.glimpse([cell.seed for cell in ready.cells], carry.tracker)
+            reporter.snapshot(ready.cells, end, _over_agents(snapshots[-1]) | glimpse, _lost(carry, end))
         begin = end
-        reporter.advance(ready.cells[0].variant, end)
+        reporter.advance(ready.cells, end)
         if journal and end < sampling.steps:
             journal.after_chunk(ready.cells, end, carry, snapshots)
     history = {name: np.stack([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
@@ -88,6 +92,16 @@ def run_batch(builder: Builder, ready: Ready, reporter: Reporter, journal: Journ
     if journal:
         journal.finish(ready.cells, results)
     return results
+
+
+def _over_agents(snapshot: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: values.mean(axis=-1) for name, values in snapshot.items()}
+
+
+def _lost(carry: Carry, step: int) -> np.ndarray:
+    """Which cells have a chain that diverged in the first `step` steps."""
+    bad_step = np.asarray(carry.bad_step)
+    return ((bad_step >= 0) & (bad_step < step)).any(axis=1)
 
 
 def evaluation_steps(config: ExperimentConfig) -> tuple[int, ...]:

@@ -1,12 +1,15 @@
 """Bayesian linear regression whose posterior is known: how far is what was sampled from the truth?"""
 
+import contextlib
 from functools import lru_cache
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from airbayes.errors import AirbayesError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.problem import DATA_STREAM, Metrics, Observer, Outcome, Problem, state_metrics
 from airbayes.experiment.shown import shown_agents
@@ -20,6 +23,7 @@ from airbayes.models import (
 )
 from airbayes.samplers.exact import agent_law, average_law
 
+MAX_GLIMPSE = 1_000_000  # cells·agents·m³ up to which W2 is computed while a run goes on: some milliseconds
 BLOCK = 10_000  # agents whose data are drawn at a time
 
 
@@ -93,6 +97,22 @@ class LinearProblem(Problem):
     def typical_rms(self, seed: int) -> tuple[float, str]:
         mean, cov = self.posterior(seed)
         return float(np.sqrt(np.mean(mean**2 + np.diag(cov)))), "a draw from the exact posterior"
+
+    def glimpse(self, seeds: list[int], tracker: RunningMoments) -> dict[str, np.ndarray]:
+        """W2 to the posterior so far, of a single agent; NaN before there are two samples."""
+        rows, params = tracker.average.rounded.shape[-2:]
+        if len(seeds) * rows * params**3 > MAX_GLIMPSE:
+            return {}
+        found = np.full(len(seeds), np.nan)
+        for index, seed in enumerate(seeds):
+            mine: RunningMoments = jax.tree.map(lambda leaf, index=index: np.asarray(leaf[index]), tracker)
+            if np.min(mine.average.count) < 2:
+                continue
+            # Of a cell that diverges these are not finite, or nonsense: no reason to stop the others.
+            with np.errstate(all="ignore"), contextlib.suppress(AirbayesError):
+                mean, cov = _pool_chains(mine)
+                found[index] = np.mean(w2_gaussians(mean[:-1], cov[:-1], *self.posterior(seed)))
+        return {"w2_agent": found}
 
     def finish(self, outcome: Outcome) -> Metrics:
         """Distances of the sampled moments to the true posterior and, where known, to the sampler's own exact law."""

@@ -83,6 +83,13 @@ class Problem(abc.ABC):
     def typical_rms(self, seed: int) -> tuple[float, str]:
         """The rms(θ) for which to predict transition SNRs, and where the number comes from."""
 
+    def glimpse(self, seeds: list[int], tracker: PyTree) -> dict[str, np.ndarray]:
+        """What else can be said cheaply of unfinished cells, to whoever watches; name → [cell]. It is not stored.
+
+        seeds: of every cell. tracker: [cell, chain, ...].
+        """
+        return {}
+
     def attributes(self) -> dict[str, str | int]:
         """Facts about the problem that belong into the results file."""
         return {}

@@ -1,0 +1,10 @@
+"""Where the metrics of a run go besides the results: a file of JSON lines always, TensorBoard and MLflow on demand.
+
+Each is a `Tracker`; a run that goes on after an interruption repeats nothing in any of them.
+"""
+
+from airbayes.experiment.tracking.base import Tracker, TrackingReporter
+from airbayes.experiment.tracking.event_file import EVENTS, EventFile
+from airbayes.experiment.tracking.open import TRACKERS, check_trackers, open_trackers
+
+__all__ = ["EVENTS", "TRACKERS", "EventFile", "Tracker", "TrackingReporter", "check_trackers", "open_trackers"]
