@@ -39,7 +39,7 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
     assert "compiling" not in text
     assert "W2 to the true posterior" in text
     assert "Predicted transition SNR" in text
-    names = {"cells.csv", "config.toml", "gaussian.png", "gaussian.svg", "results.nc", "summary.json"}
+    names = {"cells.csv", "config.toml", "events.jsonl", "gaussian.png", "gaussian.svg", "results.nc", "summary.json"}
     assert {path.name for path in out.iterdir()} == names
     cells = json.loads((out / "summary.json").read_text())["cells"]
     assert len(cells) == 1 + 3 + 3 + 2 * 3 * 2
@@ -64,6 +64,7 @@ def test_without_a_network_there_is_a_table_and_no_figure(tmp_path, capsys):
     assert {path.name for path in (tmp_path / "a").iterdir()} == {
         "cells.csv",
         "config.toml",
+        "events.jsonl",
         "results.nc",
         "summary.json",
     }
@@ -92,6 +93,20 @@ def test_edge_lists_travel_with_the_results(tmp_path, capsys, monkeypatch):
     assert run("run", "../a/config.toml", "--out", "b") == 0
     first, again = (json.loads((tmp_path / d / "summary.json").read_text()) for d in ("a", "elsewhere/b"))
     assert [c["w2_agent"] for c in first["cells"]] == [c["w2_agent"] for c in again["cells"]]
+
+
+def test_json_writes_events_and_nothing_else(tmp_path, capsys):
+    assert run("run", "gaussian", "--methods", "dsgld", "--json", "--out", str(tmp_path / "a"), *FEW) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [event["event"] for event in events] == ["begin", "compiled", "progress", "progress", "finish", "done"]
+    assert [event["step"] for event in events if event["event"] == "progress"] == [6, 12]
+    assert events[-1]["status"] == "complete"
+    assert set(events[-1]["files"]) == {path.name for path in (tmp_path / "a").iterdir()}
+    found = {cell["topology"]: cell["metrics"]["w2_agent"] for cell in events[-2]["cells"]}
+    cells = json.loads((tmp_path / "a" / "summary.json").read_text())["cells"]
+    assert found == {cell["topology"]: cell["w2_agent"] for cell in cells}
+    assert run("run", "gaussian", "--methods", "dsgld", "--json", "--out", str(tmp_path / "a"), *FEW) == 0
+    assert [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()] == ["done"]
 
 
 def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
@@ -129,6 +144,8 @@ def test_list_help_and_version(capsys):
         (["run", "gaussian", "--out", ""], "--out is empty"),
         (["run", "gaussian", "--name", "../up"], "name = '../up' must be"),
         (["run", "--out", "x"], "Name the experiment before --out"),
+        (["run", "gaussian", "--quiet", "--verbose"], "exclude each other"),
+        (["run", "gaussian", "--json", "--dry-run"], "--dry-run runs nothing"),
         (["fly"], "Unknown command 'fly'. Commands: run, "),
         (["perdict"], "Did you mean predict?"),
     ],

@@ -101,7 +101,7 @@ def _over_agents(snapshot: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _lost(carry: Carry, step: int) -> np.ndarray:
     """Which cells have a chain that diverged in the first `step` steps."""
     bad_step = np.asarray(carry.bad_step)
-    return ((bad_step >= 0) & (bad_step < step)).any(axis=1)
+    return np.asarray(((bad_step >= 0) & (bad_step < step)).any(axis=1))
 
 
 def evaluation_steps(config: ExperimentConfig) -> tuple[int, ...]:
