@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -143,6 +144,19 @@ def test_another_configuration_is_refused_with_what_changed(home: Path):
     assert "sampling.eta: 0.0005 → 0.001" in refused.stdout
     assert "unfinished" in refused.stdout
     assert finish(home, "other", "--sampling.eta", "1e-3", "--force", "--time-limit", "0.001").returncode == 75
+
+
+def test_a_second_run_in_the_folder_is_refused_and_names_the_first(home: Path):
+    running = command(home, "taken", "--checkpoint-every", "0")
+    wait_for_state(home, "taken", running)
+    running.send_signal(signal.SIGSTOP)  # it holds the folder for as long as the second one needs
+    second = finish(home, "taken")
+    running.send_signal(signal.SIGCONT)
+    assert second.returncode == 2
+    assert f"in use by process {running.pid} on {socket.gethostname()}" in second.stdout
+    text, _ = running.communicate(timeout=300)
+    assert running.returncode == 0, text
+    assert_same_results(home, "taken")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -1,8 +1,11 @@
 """`airbayes run`: read, check, run, write, show."""
 
 import dataclasses
+import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +15,7 @@ from airbayes.cache import cache_programs
 from airbayes.cli.progress import make_console, make_reporter
 from airbayes.errors import AirbayesError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.toml_io import load_config
 
@@ -53,11 +57,15 @@ def run_command(args: list[str]) -> int:
         _parse(ExperimentConfig(), "EXPERIMENT", ["--help"])
     if args[0].startswith("-"):
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
-    options, config = _parse(_load(args[0]), args[0], args[1:])
+    options, engine, config = _parse(_load(args[0]), args[0], args[1:])
     if options.json and options.dry_run:
         raise AirbayesError("--json shows a run and --dry-run runs nothing; predictions as JSON: `airbayes plan`.")
     if options.quiet and options.verbose:
         raise AirbayesError("--quiet and --verbose exclude each other; give one.")
+    check_options(engine, force=options.force)
+    check_paths(engine, config)
+    if engine.on_cluster:  # the workers compute: this process is not to take the memory of a GPU from them
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     console, progress = make_console(options.quiet or options.json), make_console(options.quiet, stderr=True)
     _check(config, progress)
     if options.track:
@@ -71,7 +79,7 @@ def run_command(args: list[str]) -> int:
         return 0
     if options.out is not None and str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/mine.")
-    return _run(config, options.out or Path("runs") / config.name, options, args, console, progress)
+    return _run(config, options.out or Path("runs") / config.name, options, engine, args, console, progress)
 
 
 def _check(config: ExperimentConfig, console: Console) -> None:
@@ -87,36 +95,94 @@ def _check(config: ExperimentConfig, console: Console) -> None:
 
 
 def _run(
-    config: ExperimentConfig, folder: Path, options: RunOptions, args: list[str], console: Console, progress: Console
+    config: ExperimentConfig,
+    folder: Path,
+    options: RunOptions,
+    engine: EngineOptions,
+    args: list[str],
+    console: Console,
+    progress: Console,
 ) -> int:
     from airbayes.cli.stopping import StopRequest
     from airbayes.experiment.journal import Journal, Stopped
-    from airbayes.experiment.store import prepare_folder
+    from airbayes.experiment.store import run_lock
 
-    complete = prepare_folder(folder, config, force=options.force)
+    tell = lambda text: progress.print(text, markup=False, soft_wrap=True)  # noqa: E731
     with StopRequest(options.time_limit) as stop:
-        tell = lambda text: progress.print(text, markup=False, soft_wrap=True)  # noqa: E731
         journal = Journal(folder, options.checkpoint_every, stop, tell)
-        if options.force:
-            journal.clear()
-        going_on = (journal.folder / "begun").exists()
-        if complete and not going_on:
-            _show_again(config, folder, console)
-            if options.json:
-                _say_done("complete", folder, [], "it was complete before")
-            return 0
-        if goes_on := journal.begin(config):
-            tell(f"Going on with the run in {folder}.")
         try:
-            _compute(config, folder, journal, options, console, progress, anew=not goes_on)
+            if engine.shard is not None:
+                code = _run_share(config, folder, options, engine, journal, args, progress)
+                if code is not None:
+                    return code
+            with run_lock(folder, wait=engine.shard is not None, tell=tell):
+                begun = _begin(config, folder, options, journal)
+                if begun == "complete":
+                    _show_again(config, folder, console)
+                    if options.json:
+                        _say_done("complete", folder, [], "it was complete before")
+                    return 0
+                with _how_to_go_on(args):
+                    if engine.on_cluster:
+                        from airbayes.cli.sweep import SweepRun
+
+                        code = SweepRun(config, journal, engine, progress).run_on_cluster()
+                        if code is not None:
+                            return code
+                    _compute(config, folder, journal, options, console, progress, anew=begun == "anew")
             return 0
         except Stopped as stopped:
             if options.json:
                 _say_done("stopped", folder, [], stopped.reason)
             tell(f"Stopped by {stopped.reason}; everything is saved. Go on with:\n  {_again(args)}")
             return STOPPED if stop.signal is None else INTERRUPTED
-        except ResultsError as error:
-            raise ResultsError(f"{error}\n  What was saved before is kept. Then go on with: {_again(args)}") from error
+
+
+def _run_share(
+    config: ExperimentConfig,
+    folder: Path,
+    options: RunOptions,
+    engine: EngineOptions,
+    journal: "Journal",
+    args: list[str],
+    progress: Console,
+) -> int | None:
+    """The exit code of a shard; None when all shards are done and the results can be put together."""
+    from airbayes.cli.sweep import SweepRun
+    from airbayes.experiment.store import run_lock
+    from airbayes.locks import locked
+
+    with run_lock(folder, shared=True, tell=journal.tell):
+        with locked(folder / ".begin", wait=True):  # one shard begins the run, the others find it begun
+            if _begin(config, folder, options, journal) == "complete":
+                return None
+        with _how_to_go_on(args):
+            return SweepRun(config, journal, engine, progress).run_share()
+
+
+@contextmanager
+def _how_to_go_on(args: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except ResultsError as error:
+        raise ResultsError(f"{error}\n  What was saved before is kept. Then go on with: {_again(args)}") from error
+
+
+def _begin(
+    config: ExperimentConfig, folder: Path, options: RunOptions, journal: "Journal"
+) -> Literal["complete", "anew", "going on"]:
+    """Begin the run, or go on with it, unless it is complete."""
+    from airbayes.experiment.store import prepare_folder
+
+    complete = prepare_folder(folder, config, force=options.force)
+    if options.force:
+        journal.clear()
+    if complete and not (journal.folder / "begun").exists():
+        return "complete"
+    if not journal.begin(config):
+        return "anew"
+    journal.tell(f"Going on with the run in {folder}.")
+    return "going on"
 
 
 def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> None:
@@ -189,24 +255,25 @@ def _load(name: str) -> ExperimentConfig:
     return preset(name)
 
 
-def _parse(config: ExperimentConfig, name: str, args: list[str]) -> tuple[RunOptions, ExperimentConfig]:
+def _parse(config: ExperimentConfig, name: str, args: list[str]) -> tuple[RunOptions, EngineOptions, ExperimentConfig]:
     """Options and overrides; the experiment's own values are the defaults that the help shows."""
     import tyro
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         options: Annotated[RunOptions, tyro.conf.arg(name="")]
+        engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
         config: Annotated[ExperimentConfig, tyro.conf.arg(name="")]
 
     parsed = tyro.cli(
         Arguments,
-        default=Arguments(RunOptions(), config),
+        default=Arguments(RunOptions(), EngineOptions(), config),
         prog=f"airbayes run {name}",
         description="Run an experiment: a preset (airbayes run --list) or a .toml file. Any setting can be overridden.",
         args=args,
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    return parsed.options, parsed.config
+    return parsed.options, parsed.engine, parsed.config
 
 
 def _list_presets() -> int:

@@ -1,6 +1,6 @@
 """What a run has done so far, on disk: finished batches of cells, and where the unfinished ones stand.
 
-    progress/begun                   the configuration, and checksums of the files it names
+    progress/begun                   the configuration, checksums of the files it names, and a name of its own
     progress/BATCH/done              the results of a finished batch
     progress/BATCH/step-000012000    everything it needs to go on from there; the last three are kept
 
@@ -14,6 +14,7 @@ import json
 import re
 import shutil
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,17 +68,24 @@ class Journal:
     ):
         self.folder, self.every_s, self.stop, self.tell = folder / PROGRESS, every_s, stop, tell
         self.last_saved = time.monotonic()
+        self.run = ""  # tells apart runs that were started over in one folder: records of others are never taken
 
     def begin(self, config: ExperimentConfig) -> bool:
         """Whether there is progress of this very run to go on from; that of another run is refused."""
         path = self.folder / "begun"
         if not path.exists():
             self.clear()  # of what a run left that was killed before it began, nothing can be used
-            write_record(path, {}, {"config": dump_config(config), "inputs": _inputs(config)})
+            self.run = uuid.uuid4().hex[:12]
+            write_record(path, {}, {"config": dump_config(config), "inputs": _inputs(config), "run": self.run})
             return False
+        self.join(config)
+        return True
+
+    def join(self, config: ExperimentConfig) -> None:
+        """Take part in the run that has begun; that of another configuration, or of other files, is refused."""
         try:
-            _, facts = read_record(path)
-            found, inputs = parse_config(facts["config"]), facts["inputs"]
+            _, facts = read_record(self.folder / "begun")
+            found, inputs, self.run = parse_config(facts["config"]), facts["inputs"], facts.get("run", "")
         except (AirbayesError, KeyError) as error:
             raise ResultsError(f"{self.folder} cannot be read ({error}). Use --force to start over.") from None
         changed = changed_fields(found, config)
@@ -90,11 +98,10 @@ class Journal:
                 f"{self.folder.parent} holds an unfinished run of another configuration. Use another --out, or --force "
                 f"to discard it. Changed:\n  {listed}"
             )
-        return True
 
     def place(self, cells: list[Cell]) -> Path:
-        """The folder of a batch, named for its variant and for exactly these cells."""
-        digest = hashlib.sha256(json.dumps(_described(cells)).encode()).hexdigest()[:12]
+        """The folder of a batch, named for its variant, and for the run and exactly these cells."""
+        digest = hashlib.sha256((json.dumps(_described(cells)) + self.run).encode()).hexdigest()[:12]
         return self.folder / f"{re.sub(r'[^A-Za-z0-9_-]', '-', cells[0].variant)}-{digest}"
 
     def finished(self, cells: list[Cell]) -> list[CellResult] | None:

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from airbayes.experiment.results import CellResult
 from airbayes.experiment.sample_files import file_stem, write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 from airbayes.files import write_atomically, write_text
+from airbayes.locks import Locked, locked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,6 +29,7 @@ CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", 
 CLAIMS_FILE = "claims.json"  # of these results; written by the report
 DIVERGED = "diverged"  # last good states
 PARTIAL = "partial.nc"  # what a run has finished so far
+LOCK = ".lock"  # while a run is under way
 
 
 def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = False) -> bool:
@@ -33,14 +37,7 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
 
     A folder with another experiment is refused unless `force` is given: results are never overwritten unasked.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".writable-"):
-            pass
-    except OSError as error:
-        raise ResultsError(
-            f"Cannot write to {folder}: {error.strerror or error}. Choose another folder with --out."
-        ) from error
+    make_folder(folder)
     for left in folder.glob(".*.part*"):  # of a process that was killed while it wrote
         left.unlink(missing_ok=True)
     if force or not (folder / CONFIG).exists():
@@ -57,6 +54,33 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
             f"Changed:\n  {listed}"
         )
     return (folder / SUMMARY).exists() and (folder / RESULTS).exists()
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".writable-"):
+            pass
+    except OSError as error:
+        raise ResultsError(
+            f"Cannot write to {folder}: {error.strerror or error}. Choose another folder with --out."
+        ) from error
+
+
+@contextmanager
+def run_lock(
+    folder: Path, *, shared: bool = False, wait: bool = False, tell: Callable[[str], None] = lambda text: None
+) -> Iterator[None]:
+    """One run at a time in a folder; or, shared, several that each compute a part."""
+    make_folder(folder)
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder / LOCK, shared=shared, wait=wait, tell=tell))
+        except Locked as error:
+            raise ResultsError(
+                f"{folder} is in use by {error.holder}. Wait until that is done, or choose another folder with --out."
+            ) from None
+        yield
 
 
 def csv_graphs(config: ExperimentConfig) -> list[Path]:

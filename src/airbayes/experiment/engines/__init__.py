@@ -1,0 +1,1 @@
+"""Sweeps on many processes and machines: the units of work, and who computes them."""

@@ -1,0 +1,137 @@
+"""Dask clusters: workers on this machine, a cluster that is already there, or SLURM jobs.
+
+What we start speaks TLS with certificates made for this run, unless others are given: whoever reaches the port of a
+Dask scheduler can run code as its owner. On this machine everything listens on 127.0.0.1 only. Workers are spawned,
+never forked: a fork of a process that has loaded JAX can hang.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airbayes.errors import AirbayesError
+from airbayes.experiment.engines.options import EngineOptions
+
+if TYPE_CHECKING:
+    from dask_jobqueue.slurm import SLURMCluster
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+Client = Any  # distributed.Client, whose types allow for coroutines everywhere
+LOOPBACK = "127.0.0.1"
+DEATHS = 2  # of workers, after which one more gives up a unit
+ANSWER_S = 10  # for a scheduler to answer
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": DEATHS,
+    "distributed.scheduler.http.routes": [],  # no pages
+    "distributed.worker.http.routes": [],
+    "distributed.worker.multiprocessing-method": "spawn",
+    "distributed.nanny.pre-spawn-environ": {},  # numpy's threads as everywhere: they may decide last bits
+}
+
+
+@contextmanager
+def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[Client]:
+    """A client of the cluster that the options name; what was started for it ends with it."""
+    from dask.config import set as set_dask
+    from distributed import Client
+
+    with set_dask(SETTINGS):
+        if options.address is not None:
+            with _connect(options) as client:
+                yield client
+            return
+        cluster = slurm_cluster(options, folder) if options.engine == "slurm" else local_cluster(options, units)
+        with cluster, Client(cluster, set_as_default=False) as client:
+            if options.engine == "slurm":
+                jobs = workers_of(options)
+                cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)  # also when a job's time is over
+            yield client
+
+
+def workers_of(options: EngineOptions) -> int:
+    """As many as asked for; else one job, or as many processes as this one may use cores."""
+    return options.workers or (1 if options.engine == "slurm" else len(os.sched_getaffinity(0)))
+
+
+def local_cluster(options: EngineOptions, units: int) -> "LocalCluster":
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    return LocalCluster(
+        n_workers=min(workers_of(options), units),
+        threads_per_worker=1,  # a unit each
+        processes=True,
+        host=LOOPBACK,
+        protocol="tls://",
+        security=Security.temporary(),
+        scheduler_kwargs={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
+        memory_limit=0,  # what JAX allocates is not Dask's to manage; --dry-run predicts it
+        silence_logs=logging.CRITICAL,  # what happens to units is shown by the table
+    )
+
+
+def slurm_cluster(options: EngineOptions, folder: Path) -> "SLURMCluster":
+    """Jobs with one worker each, which runs one unit at a time on all its cores."""
+    from dask_jobqueue.slurm import SLURMCluster
+    from distributed.security import Security
+
+    security = tls_of(options) or Security.temporary()
+    logs = folder / "slurm"
+    logs.mkdir(parents=True, exist_ok=True)
+    lifetime = seconds_of(options.walltime or "")
+    return SLURMCluster(
+        queue=options.queue,
+        account=options.account,
+        cores=1,
+        processes=1,
+        job_cpu=options.cores or 1,
+        memory=options.memory,
+        walltime=options.walltime,
+        job_name="airbayes",
+        interface=options.interface,
+        protocol="tls://",
+        security=security,
+        shared_temp_directory=str(folder.absolute()),
+        log_directory=str(logs.absolute()),
+        job_extra_directives=list(options.sbatch),
+        # A worker that leaves before SLURM ends it is not counted as one that died of its unit.
+        worker_extra_args=["--lifetime", f"{max(lifetime - 60, lifetime // 2)}s", "--no-dashboard"],
+        scheduler_options={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
+        silence_logs="critical",
+    )
+
+
+def seconds_of(walltime: str) -> int:
+    """[days-]hours:minutes:seconds."""
+    days, _, clock = walltime.rpartition("-")
+    hours, minutes, seconds = (int(part) for part in clock.split(":"))
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def tls_of(options: EngineOptions) -> "Security | None":
+    """The certificates that were given, for every role."""
+    from distributed.security import Security
+
+    if options.tls_ca is None:
+        return None
+    named: dict[str, Any] = {"tls_ca_file": str(options.tls_ca.absolute()), "require_encryption": True}
+    for role in ("client", "scheduler", "worker"):
+        named |= {f"tls_{role}_cert": str(options.tls_cert), f"tls_{role}_key": str(options.tls_key)}
+    return Security(**named)
+
+
+@contextmanager
+def _connect(options: EngineOptions) -> Iterator[Client]:
+    from distributed import Client
+
+    try:
+        client = Client(options.address, security=tls_of(options), timeout=ANSWER_S, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise AirbayesError(f"No Dask scheduler answers at {options.address}: {reason}") from None
+    with client:
+        yield client
