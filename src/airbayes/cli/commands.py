@@ -24,6 +24,12 @@ COMMANDS = (
         "run a preset or an experiment file (.toml); `airbayes run --list` shows the presets",
         "airbayes.cli.run:run_command",
     ),
+    Command(
+        "plan",
+        "GRAPH ...",
+        "before any training: regimes, latency and energy of each scheme over a radio network",
+        "airbayes.cli.plan:plan_command",
+    ),
     Command("merge", "DIR DIR ...", "put runs together that were split by seed", "airbayes.cli.merge:merge_command"),
     Command("claims", "DIR ...", "score the paper's claims on finished studies", "airbayes.cli.claims:claims_command"),
     Command(

@@ -9,9 +9,9 @@ from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
 from airbayes.experiment.memory import memory_of_batch, memory_of_builder, peak
+from airbayes.experiment.plan import Setting, plan_graph
 from airbayes.experiment.shown import shown_agents
-from airbayes.network import second_eigenvalue
-from airbayes.power import norm_cap, transition_snr_db
+from airbayes.power import norm_cap
 
 
 def print_plan(config: ExperimentConfig, console: Console) -> None:
@@ -64,6 +64,7 @@ def _print_transitions(builder: Builder, console: Console) -> None:
     if config.sampling.schedule != "constant":
         console.print("Predictions below are for the first step size; it changes during the run.")
     rms, source = builder.problem.typical_rms(config.first_seed)
+    setting = Setting(config.sampling.eta, builder.problem.model.num_params, rms, digital=config.digital)
     table = Table(
         "topology",
         "weight w",
@@ -75,7 +76,8 @@ def _print_transitions(builder: Builder, console: Console) -> None:
     )
     radio = set(config.methods) & set(RADIO_METHODS)
     for topology, graph in builder.graphs.items():
-        w = builder.edge_weight(topology)
+        plan = plan_graph(topology, graph, builder.edge_weight(topology), setting)
+        w = plan.edge_weight
         if math.isnan(w):
             table.add_row(topology, "per link", "", "needs one weight", "needs one weight", "")
             continue
@@ -84,9 +86,9 @@ def _print_transitions(builder: Builder, console: Console) -> None:
         table.add_row(
             topology,
             f"{w:.4f}",
-            f"{second_eigenvalue(graph, w):.3f}",
-            f"{transition_snr_db(w, eta):.1f} dB",
-            f"{transition_snr_db(w, eta, rms):.1f} dB",
+            f"{plan.second_eigenvalue:.3f}",
+            f"{plan.transition_unit_db:.1f} dB",
+            f"{plan.transition_db:.1f} dB",
             caps,
         )
     console.print(table)

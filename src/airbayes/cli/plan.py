@@ -1,0 +1,231 @@
+"""`airbayes plan`: what will the radio do to each scheme? Answered before anything is trained."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from airbayes.cli.progress import make_console
+from airbayes.errors import AirbayesError, ConfigError
+
+if TYPE_CHECKING:
+    from airbayes.experiment.plan import GraphPlan, PointPlan
+    from airbayes.experiment.plan_links import LinkBudget
+    from airbayes.network import Graph
+
+JSON, PICTURE = "plan.json", "plan"
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanOptions:
+    agents: int = 5
+    """N, number of agents of named graphs; an edge list has its own."""
+    weights: Literal["best-constant", "max-degree"] = "best-constant"
+    """w, one mixing weight for all links."""
+    graph_seed: int = 0
+    """Seed of random graphs."""
+    snr_db: tuple[float, ...] = ()
+    """SNR = P/N0 in dB, one or more; 0 to 30 when neither this nor a distance is given."""
+    eta: float = 1e-4
+    """η, step size."""
+    params: int = 40_855
+    """m, parameters of the model; one channel use each."""
+    rms: float = 1.0
+    """rms(θ) expected in the long run; 1 under a prior N(0, 1)."""
+    start_rms: float = 0.12
+    """rms(θ⁰), of the model when training begins; 0.12 is that of the PointNet."""
+    value_bits: int = 10
+    """N_b, bits per value of Q-DSGD."""
+    bandwidth_hz: float = 1e6
+    """B, bandwidth: channel uses per second, and the noise of a link budget."""
+    tx_dbm: float = 20.0
+    """Transmit power of an agent in dBm."""
+    distance_m: float | None = None
+    """Length of every link in metres: SNR from a link budget."""
+    geometry: Path | None = None
+    """CSV file agent,x,y in metres: SNR of every link from a link budget."""
+    side_m: float | None = None
+    """Metres that are 1 in the positions of a random_geometric graph: as --geometry."""
+    carrier_hz: float = 2.4e9
+    """Carrier frequency in hertz."""
+    noise_figure_db: float = 7.0
+    """Noise figure of a receiver in dB."""
+    antenna_gain_db: float = 0.0
+    """Gain of both antennas together in dB."""
+    path_loss: Literal["free-space", "log-distance"] = "free-space"
+    """How power falls with distance."""
+    exponent: float = 3.0
+    """n of path_loss = log-distance."""
+    out: Path | None = None
+    """Folder for plan.json, plan.png and plan.svg; nothing is written when left out."""
+    json: bool = False
+    """Print the plan as JSON instead of tables."""
+    debug: bool = False
+    """Show Python tracebacks."""
+
+
+def plan_command(args: list[str]) -> int:
+    import tyro
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        graphs: tyro.conf.Positional[tuple[str, ...]] = ("full", "star", "ring")
+        """Graphs: full, star, ring, line, grid, random_geometric, erdos_renyi, small_world, or CSV edge lists."""
+        options: Annotated[PlanOptions, tyro.conf.arg(name="")] = PlanOptions()
+
+    given = tyro.cli(
+        Arguments,
+        prog="airbayes plan",
+        description="Predict, before any training, which scheme works over a radio network: mixing, power limit, "
+        "regimes, and channel uses, bits, latency and energy of an iteration. What it assumes: docs/plan.md.",
+        args=args,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    options = given.options
+    _check(options)
+    graphs, points, budgets, facts = _plan(given.graphs, options)
+    if options.json:
+        make_console().out(json.dumps(facts, indent=1, allow_nan=False), highlight=False)
+    else:
+        from airbayes.cli.plan_tables import print_plan
+
+        print_plan(graphs, points, budgets, options, make_console())
+    if options.out is not None:
+        _write(options.out, graphs, points, options, facts)
+        if not options.json:
+            make_console().print(f"Written to {options.out}: {JSON}, {PICTURE}.png, {PICTURE}.svg", markup=False)
+    return 0
+
+
+def _check(options: PlanOptions) -> None:
+    ways = {
+        "--snr-db": bool(options.snr_db),
+        "--distance-m": options.distance_m is not None,
+        "--geometry": options.geometry is not None,
+        "--side-m": options.side_m is not None,
+    }
+    given = [name for name, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise ConfigError(f"{' and '.join(given)} each say what the SNR is; give one of them.")
+    if options.out is not None and str(options.out) in ("", "."):
+        raise AirbayesError("--out is empty; name a folder for the plan, for example --out runs/plan.")
+
+
+def _plan(
+    names: tuple[str, ...], options: PlanOptions
+) -> "tuple[list[GraphPlan], list[PointPlan], dict[str, LinkBudget], dict]":
+    from airbayes.experiment.build import build_graph
+    from airbayes.experiment.config import DigitalConfig, ExperimentConfig, NetworkConfig
+    from airbayes.experiment.plan import Setting, check_setting, plan_graph, plan_point
+    from airbayes.network import check_connected
+    from airbayes.network.weights import resolve
+
+    setting = Setting(
+        options.eta,
+        options.params,
+        options.rms,
+        options.start_rms,
+        options.bandwidth_hz,
+        options.tx_dbm,
+        DigitalConfig(value_bits=options.value_bits),
+    )
+    check_setting(setting, 0.0)
+    config = ExperimentConfig(network=NetworkConfig(agents=options.agents, graph_seed=options.graph_seed))
+    graphs, points, budgets = [], [], {}
+    for name in dict.fromkeys(names):
+        graph = build_graph(config, name)
+        check_connected(graph)
+        weight = resolve(graph, options.weights)
+        plan = plan_graph(name, graph, float(weight), setting)
+        graphs.append(plan)
+        budget = _budget(name, graph, options)
+        if budget is None:
+            snrs = options.snr_db or (0.0, 10.0, 20.0, 30.0)
+        else:
+            budgets[name] = budget
+            snrs = (float(budget.snr_db[budget.weakest]),)
+        points += [plan_point(plan, graph, snr, setting) for snr in snrs]
+    return graphs, points, budgets, _facts(options, graphs, points, budgets)
+
+
+def _budget(name: str, graph: "Graph", options: PlanOptions) -> "LinkBudget | None":
+    import numpy as np
+
+    from airbayes.experiment.plan_links import Radio, link_budget, link_distances, read_positions
+
+    if options.geometry is not None:
+        distances = link_distances(graph, read_positions(options.geometry))
+    elif options.side_m is not None:
+        if graph.positions is None:
+            raise AirbayesError(f"{name} has no positions for --side-m; use random_geometric, or --geometry FILE.csv.")
+        distances = link_distances(graph, options.side_m * graph.positions)
+    elif options.distance_m is not None:
+        distances = np.full(graph.num_edges, options.distance_m)
+    else:
+        return None
+    if not graph.num_edges:
+        raise AirbayesError(f"{name} has no links, so there is no link budget.")
+    radio = Radio(
+        options.tx_dbm,
+        options.bandwidth_hz,
+        options.noise_figure_db,
+        options.carrier_hz,
+        options.antenna_gain_db,
+        options.path_loss,
+        options.exponent,
+    )
+    return link_budget(distances, radio)
+
+
+def _facts(
+    options: PlanOptions,
+    graphs: "list[GraphPlan]",
+    points: "list[PointPlan]",
+    budgets: "dict[str, LinkBudget]",
+) -> dict:
+    """The plan as strict JSON: what is not known or not finite is null."""
+    links = {
+        name: {
+            "noise_dbm": budget.noise_dbm,
+            "distance_m": budget.distance_m.tolist(),
+            "loss_db": budget.loss_db.tolist(),
+            "snr_db": budget.snr_db.tolist(),
+        }
+        for name, budget in budgets.items()
+    }
+    asked = {name: value for name, value in dataclasses.asdict(options).items() if name not in ("json", "debug", "out")}
+    return _finite(
+        {
+            "options": asked | {"geometry": None if options.geometry is None else str(options.geometry)},
+            "graphs": [dataclasses.asdict(plan) | {"spectral_gap": plan.spectral_gap} for plan in graphs],
+            "points": [dataclasses.asdict(point) for point in points],
+            "links": links,
+        }
+    )
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write(
+    folder: Path, graphs: "list[GraphPlan]", points: "list[PointPlan]", options: PlanOptions, facts: dict
+) -> None:
+    from airbayes.files import write_atomically, write_text
+    from airbayes.report.plan_figure import plan_figure
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AirbayesError(f"Cannot write to {folder}: {error.strerror or error}. Choose another --out.") from error
+    figure = plan_figure(graphs, points, options.eta, options.rms, options.start_rms)
+    for ending in ("png", "svg"):
+        write_atomically(
+            folder / f"{PICTURE}.{ending}", lambda path, ending=ending: figure.savefig(path, dpi=150, format=ending)
+        )
+    write_text(folder / JSON, json.dumps(facts, indent=1, allow_nan=False) + "\n")

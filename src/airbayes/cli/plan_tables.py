@@ -1,0 +1,155 @@
+"""The tables of `airbayes plan`, and what they take for granted."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from airbayes.experiment.plan import COLLAPSE, COLLAPSE_MARGIN, EXACT, SILENT, GraphPlan, PointPlan
+from airbayes.experiment.plan_links import LinkBudget
+
+if TYPE_CHECKING:
+    from airbayes.cli.plan import PlanOptions
+
+STYLES = {EXACT: "green", COLLAPSE: "bold red", SILENT: "bold red"}
+
+
+def print_plan(
+    graphs: list[GraphPlan],
+    points: list[PointPlan],
+    budgets: dict[str, LinkBudget],
+    options: "PlanOptions",
+    console: Console,
+) -> None:
+    print_graphs(graphs, options.rms, console)
+    for name, budget in budgets.items():
+        _print_budget(name, budget, console)
+    _print_regimes(points, options, console)
+    _print_costs(points, console)
+    console.print(
+        "Assumed: agents hear while they send, in time and phase; every link has the gain of the weakest one, for one "
+        "signal cannot be pre-compensated for each neighbour; no fading. See docs/plan.md."
+    )
+
+
+def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
+    """Mixing and where the power limit begins to bite; also the table of --dry-run."""
+    table = Table(
+        "graph",
+        "agents",
+        "degrees",
+        "weight w",
+        "least self weight",
+        "2nd |eigenvalue|",
+        "gap",
+        "transition, rms(θ) = 1",
+        *([] if rms == 1 else [f"transition, rms(θ) = {rms:.2f}"]),
+        title="Mixing, and the power limit: above the transition SNR a typical θ is sent at full gain",
+    )
+    for plan in graphs:
+        degrees = (
+            f"{plan.min_degree}" if plan.min_degree == plan.max_degree else f"{plan.min_degree} to {plan.max_degree}"
+        )
+        if math.isnan(plan.edge_weight):
+            table.add_row(plan.name, f"{plan.agents:,}", degrees, "per link", "", "", "", "needs one weight")
+            continue
+        table.add_row(
+            plan.name,
+            f"{plan.agents:,}",
+            degrees,
+            f"{plan.edge_weight:.4f}",
+            f"{plan.least_self_weight:.3f}",
+            f"{plan.second_eigenvalue:.3f}",
+            f"{plan.spectral_gap:.3g}",
+            f"{plan.transition_unit_db:.1f} dB",
+            *([] if rms == 1 else [f"{plan.transition_db:.1f} dB"]),
+        )
+    console.print(table)
+
+
+def _print_budget(name: str, budget: LinkBudget, console: Console) -> None:
+    table = Table(
+        "link", "distance", "path loss", "SNR", title=f"{name}: link budget, noise {budget.noise_dbm:.1f} dBm"
+    )
+    order = np.argsort(budget.snr_db)
+    named = {"weakest": order[0], "median": order[len(order) // 2], "strongest": order[-1]}
+    for which, index in named.items():
+        distance = f"{budget.distance_m[index]:,.1f} m"
+        table.add_row(which, distance, f"{budget.loss_db[index]:.1f} dB", f"{budget.snr_db[index]:.1f} dB")
+    console.print(table)
+
+
+def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Console) -> None:
+    table = Table(
+        "graph",
+        "SNR",
+        "norm cap",
+        "gain ρ",
+        "paper's gains",
+        "common gain",
+        "Q-DSGD",
+        "t",
+        "γ",
+        title=f"Predicted regimes; Q-DSGD keeps t of {options.params:,} coordinates",
+    )
+    for point in points:
+        common = EXACT if point.common == EXACT else f"{point.common}, {point.common_second_eigenvalue:.3f}"
+        table.add_row(
+            point.graph,
+            f"{point.snr_db:.4g} dB",
+            f"{point.cap:.3g}",
+            f"{point.gain:.3g}",
+            _coloured(point.paper, point.paper),
+            _coloured(common, point.common),
+            _coloured(point.q_dsgd, point.q_dsgd),
+            _from_to(*point.top_t),
+            f"{point.consensus_step:.2g}",
+        )
+    console.print(table)
+    console.print(
+        f"exact: the law of DSGLD, for rms(θ) up to the cap. collapse: the cap is at most {COLLAPSE_MARGIN} times "
+        f"rms(θ⁰) = {options.start_rms:g}, and θ shrinks to it; a rule from PointNets. slower mixing: 2nd |eigenvalue| "
+        "with edge weight ρw. silent: some agent cannot send one coordinate."
+    )
+
+
+def _print_costs(points: list[PointPlan], console: Console) -> None:
+    block = points[0].over_the_air
+    title = f"One iteration: all at once in {block.uses:,.0f} channel uses, {si(block.latency_s, 's')}; or one by one"
+    one_by_one = ("one by one: uses", "latency", "energy")
+    table = Table("graph", "SNR", "CD-DSGLD: energy", "Q-DSGD: bits", "energy", *one_by_one, title=title)
+    for point in points:
+        slow = point.one_by_one
+        table.add_row(
+            point.graph,
+            f"{point.snr_db:.4g} dB",
+            si(point.over_the_air.energy_j, "J"),
+            si(point.q_dsgd_cost.bits, "bit"),
+            si(point.q_dsgd_cost.energy_j, "J"),
+            f"{slow.uses:,.0f}",
+            si(slow.latency_s, "s"),
+            si(slow.energy_j, "J"),
+        )
+    console.print(table)
+    console.print(
+        "Of the whole network, radiated. One by one: digital, every parameter at 32 bits, each agent in turn at the "
+        "capacity of a link without interference."
+    )
+
+
+def _from_to(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _coloured(words: str, status: str) -> str:
+    return f"[{STYLES[status]}]{words}[/]" if status in STYLES else words
+
+
+def si(value: float, unit: str) -> str:
+    """Three digits and a prefix: 0.0041 s is 4.09 ms."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {unit}"
+    power = min(max(math.floor(math.log10(abs(value)) / 3), -4), 4)
+    return f"{value / 1000.0**power:.3g} {'pnµm kMGT'[power + 4].strip()}{unit}"

@@ -1,0 +1,49 @@
+"""`airbayes plan` as people use it."""
+
+import json
+
+import pytest
+from cli.test_cli import run
+
+
+def test_tables_picture_and_json(tmp_path, capsys):
+    (tmp_path / "roads.csv").write_text("0,1\n1,2\n2,3\n")
+    out = tmp_path / "plan"
+    assert run("plan", "ring", str(tmp_path / "roads.csv"), "--snr-db", "0", "30", "--out", str(out)) == 0
+    text = capsys.readouterr().out
+    for expected in ("29.0 dB", "collapse", "exact", "slower mixing", "1,012", "the weakest one"):
+        assert expected in text
+    assert {path.name for path in out.iterdir()} == {"plan.json", "plan.png", "plan.svg"}
+    facts = json.loads((out / "plan.json").read_text(), parse_constant=pytest.fail)
+    assert [graph["agents"] for graph in facts["graphs"]] == [5, 4]
+    assert [point["paper"] for point in facts["points"][:2]] == ["collapse", "exact"]
+    assert (out / "plan.svg").read_text().startswith("<?xml")
+
+
+def test_the_weakest_link_decides(tmp_path, capsys):
+    (tmp_path / "places.csv").write_text("0,0,0\n1,100,0\n2,100,900\n")
+    args = ["--agents", "3", "--path-loss", "log-distance", "--json"]
+    assert run("plan", "line", *args, "--geometry", str(tmp_path / "places.csv")) == 0
+    near_and_far = json.loads(capsys.readouterr().out)
+    assert run("plan", "line", *args, "--distance-m", "900") == 0
+    far = json.loads(capsys.readouterr().out)
+    assert near_and_far["points"] == far["points"]
+    assert near_and_far["links"]["line"]["snr_db"][0] > near_and_far["links"]["line"]["snr_db"][1]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["rong"], "ring"),
+        (["ring", "--snr-db", "3", "--distance-m", "3"], "--snr-db and --distance-m each say"),
+        (["ring", "--side-m", "100"], "no positions"),
+        (["ring", "--eta", "0", "--params", "0"], "2 errors"),
+        (["ring", "--distance-m", "0"], "distance_m must be positive"),
+        (["ring", "--out", ""], "--out is empty"),
+    ],
+)
+def test_bad_input_is_one_clear_message(args, says, capsys):
+    assert run("plan", *args) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert "Traceback" not in captured.err
