@@ -7,6 +7,7 @@ import numpy as np
 
 from airbayes.experiment.cells import enumerate_cells
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig, ProblemConfig
+from airbayes.experiment.prediction_files import Part, Predictions
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
 from airbayes.experiment.store import write_results
@@ -19,6 +20,18 @@ STUDY = ExperimentConfig(
     network=NetworkConfig(agents=3, topologies=("full", "ring")),
     channel=ChannelConfig(snr_db=(0.0, 30.0)),
 )
+
+
+def made_predictions(rng: np.random.Generator) -> Predictions:
+    """Of 5 test and 4 validation objects, 3 classes."""
+
+    def part(count: int) -> Part:
+        probabilities = rng.dirichlet(np.ones(3), count).astype(np.float32)
+        labels = rng.integers(3, size=count).astype(np.int32)
+        information = rng.uniform(size=count).astype(np.float32)
+        return Part(probabilities, labels, information, np.arange(count) + 7, np.arange(count, dtype=np.int32) // 2)
+
+    return Predictions(part(5), part(4))
 
 
 def write_made(
@@ -36,9 +49,8 @@ def write_made(
         value = rng.uniform() + change
         samples = rng.normal(size=(4, 1, 2)).astype(np.float32) if config.saved_samples else None
         bins = {"bin_count": (("agent", "bin"), rng.uniform(size=(3, 4)))}
-        metrics = Metrics(
-            {"accuracy": value, "ece": value / 2, "nll": 1.0}, {"accuracy": np.full(3, value)}, bins, samples
-        )
+        scalars = {"accuracy": value, "ece": value / 2, "nll": 1.0}
+        metrics = Metrics(scalars, {"accuracy": np.full(3, value)}, bins, samples, made_predictions(rng))
         results.append(CellResult(cell, metrics, history))
     folder.mkdir(parents=True)
     hashes = "\n".join(f"hash{seed}" for seed in range(first, first + count))

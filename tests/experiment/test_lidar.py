@@ -3,6 +3,8 @@
 import dataclasses
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -19,10 +21,12 @@ from airbayes.experiment.config import (
 )
 from airbayes.experiment.dataset import to_summary
 from airbayes.experiment.grid import run_grid
-from airbayes.experiment.lidar_data import draw_split
+from airbayes.experiment.lidar_data import draw_split, source_objects
 from airbayes.experiment.lidar_problem import LidarProblem
 from airbayes.experiment.reporter import Silent
 from airbayes.experiment.validate import check_config, find_problems
+from airbayes.metrics import mutual_information
+from airbayes.models import pointnet
 
 
 @pytest.fixture(scope="module")
@@ -91,19 +95,69 @@ def test_classes_are_chosen_and_ordered_by_the_user(source):
     assert problem.model.num_params == 40_855 - 4 * 33  # two outputs instead of six
 
 
-def test_a_whole_run_stores_scores_samples_and_what_repeats(source):
-    config = config_for(source)
-    builder = Builder(config)
-    results = run_grid(config, Silent(), builder)
+@pytest.fixture(scope="module")
+def whole_run(source):
+    """Every kept sample is stored, so that predictions can be computed again."""
+    builder = Builder(config_for(source))
+    return builder, run_grid(builder.config, Silent(), builder)
+
+
+def test_a_whole_run_stores_scores_samples_and_what_repeats(whole_run):
+    builder, results = whole_run
     for result in results:
         assert result.status == "ok"
         assert result.metrics is not None
         assert result.metrics.samples is not None
         assert {"accuracy", "balanced_accuracy", "ece", "nll", "entropy"} <= set(result.metrics.scalars)
         assert result.metrics.samples.shape[1:] == (1, builder.problem.model.num_params)
-    digital = to_summary(config, results)["cells"][1]
+    digital = to_summary(builder.config, results)["cells"][1]
     assert {"polyak_ece", "tempered_ece", "early_ece", "temperature"} <= set(digital)
     assert "flat: 20 examples from" in str(builder.problem.attributes()["repeated_examples"])
+
+
+def test_stored_predictions_are_those_of_the_kept_samples_of_the_first_agent(whole_run):
+    builder, results = whole_run
+    drawn = builder.problem.class_data(0)
+    for result in results:
+        metrics, found = result.metrics, result.metrics.predictions
+        theta = jnp.asarray(metrics.samples[:, 0])  # [sample, param]; of the optimiser the last iterate
+        parts = ((found.test, drawn.test), (found.validation, drawn.validation))
+        inputs = jnp.concatenate([labelled.inputs for _, labelled in parts])
+        both = jnp.exp(jax.vmap(pointnet(3, "plain").log_probs, (0, None))(theta, inputs))
+        halves = jnp.split(both, [len(found.test)], axis=1)
+        for (part, labelled), samples in zip(parts, halves, strict=True):
+            np.testing.assert_allclose(part.probabilities, samples.mean(axis=0), atol=1e-5)
+            np.testing.assert_allclose(part.mutual_information, mutual_information(samples), atol=1e-5)
+            np.testing.assert_array_equal(part.labels, labelled.labels)
+            assert (part.mutual_information.max() > 0) == (result.cell.method == "cd_dsgld")
+        counts = np.zeros((3, 3))
+        np.add.at(counts, (found.test.labels, found.test.predicted), 1)
+        np.testing.assert_array_equal(counts, metrics.arrays["confusion"][1][0])
+
+
+def test_a_stored_index_finds_the_object_again(source, whole_run):
+    """Also where only some of the source's classes are learned."""
+    _, results = whole_run
+    chosen = config_for(source, classes=("round", "flat"))
+    of_some = LidarProblem(chosen).class_data(0)
+    found = results[0].metrics.predictions
+    assert of_some.test_origin is not None
+    whole, rows = source_objects(chosen, 0), of_some.test_origin.index
+    assert [whole.class_names[i] for i in whole.label[rows]] == [("round", "flat")[i] for i in of_some.test.labels]
+    np.testing.assert_array_equal(whole.label[found.validation.index], found.validation.labels)
+    for config, inputs, indices in (
+        (chosen, of_some.test.inputs, rows),
+        (config_for(source), draw_split(config_for(source), 0).test.inputs, found.test.index),
+    ):
+        for cloud, row in zip(inputs, indices, strict=True):
+            points = whole.cloud(int(row))
+            steps = np.linalg.norm(np.diff(np.asarray(cloud) * config.lidar.scale_m, axis=0), axis=1)
+            among = np.linalg.norm(points[:, None] - points[None], axis=2).reshape(-1)
+            assert np.abs(steps[:, None] - among).min(axis=1).max() < 1e-4  # from one of its points to another
+    groups = whole.groups
+    same = found.test.group[:, None] == found.test.group
+    np.testing.assert_array_equal(same, groups[found.test.index][:, None] == groups[found.test.index])
+    assert not set(found.test.group.tolist()) & set(found.validation.group.tolist())
 
 
 def test_folds_of_different_size_run_together_and_padding_counts_for_nothing(source):

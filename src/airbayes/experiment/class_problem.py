@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes import metrics
+from airbayes.experiment.prediction_files import Part, Predictions
 from airbayes.experiment.predictive_observer import (
     ClassTracker,
     LabelledSet,
@@ -30,12 +31,22 @@ EARLY = ("accuracy", "balanced_accuracy", "ece", "mce", "nll", "brier")
 
 
 @dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where the examples of a set come from, padding left out."""
+
+    index: np.ndarray  # i64 [example], row in the data source
+    group: np.ndarray  # i32 [example], the physical object
+
+
+@dataclasses.dataclass(frozen=True)
 class ClassData:
     """The data of one seed."""
 
     train: LocalData  # [agent, example, ...]
     test: LabelledSet
     validation: LabelledSet | None
+    test_origin: Origin | None = None  # None: every example is an object of its own
+    validation_origin: Origin | None = None
 
 
 class ClassProblem(Problem):
@@ -56,7 +67,14 @@ class ClassProblem(Problem):
         draws = (config.sampling.steps - config.sampling.burn_in) // config.sampling.thin
         slots = min(config.saved_samples, draws) if is_sampler else 0  # of an optimiser the last iterate is kept
         return PredictiveObserver(
-            self.classifier, drawn.test, drawn.validation, draws, slots, config.saved_agents, is_sampler
+            self.classifier,
+            drawn.test,
+            drawn.validation,
+            draws,
+            slots,
+            config.saved_agents,
+            is_sampler,
+            config.saved_predictions,
         )
 
     def attributes(self) -> dict[str, str | int]:
@@ -76,7 +94,12 @@ class ClassProblem(Problem):
         if len(theta) > 1:
             per_agent |= jax.tree.map(np.asarray, _ensemble(observer, tracker, theta))
         scalars = {name: float(values.mean()) for name, values in per_agent.items()}
-        return Metrics(scalars, per_agent, _bin_arrays(count, accuracy, confidence, confusion), self._samples(outcome))
+        bins = _bin_arrays(count, accuracy, confidence, confusion)
+        predictions = None
+        if self.config.saved_predictions:
+            predicted = jax.tree.map(np.asarray, _predictions(observer, tracker, theta))
+            predictions = _to_store(self.class_data(outcome.seed), *predicted)
+        return Metrics(scalars, per_agent, bins, self._samples(outcome), predictions)
 
     def _samples(self, outcome: Outcome) -> np.ndarray | None:
         """θ to predict with later, of the first chain."""
@@ -114,6 +137,36 @@ def _scores(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Ar
         return scores, (bins.count, bins.accuracy, bins.confidence), confusion
 
     return eqx.filter_vmap(one_chain)(tracker, theta)
+
+
+@eqx.filter_jit
+def _predictions(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Array, "chain agent param"]):
+    """Probabilities and mutual information on the test and the validation set: first chain, first agent."""
+    first = jax.tree.map(lambda leaf: leaf[0], tracker)
+
+    def of_set(labelled: LabelledSet | None, running: metrics.RunningPredictive | None):
+        if labelled is None:
+            return None
+        if not observer.is_sampler:
+            return jnp.exp(predict(observer.model, theta[0, :1], labelled.inputs)[0]), jnp.zeros(len(labelled.labels))
+        assert running is not None
+        return running.mean()[0], running.mutual_information()[0]
+
+    return of_set(observer.test, first.predictive), of_set(observer.validation, first.held_out)
+
+
+def _to_store(drawn: ClassData, test: tuple, validation: tuple | None) -> Predictions:
+    def part(labelled: LabelledSet, origin: Origin | None, found: tuple) -> Part:
+        labels = np.asarray(labelled.labels, np.int32)
+        real = labels >= 0
+        count = int(real.sum())
+        origin = origin or Origin(np.arange(count), np.arange(count, dtype=np.int32))
+        return Part(found[0][real], labels[real], found[1][real], origin.index, origin.group)
+
+    held_out = None
+    if drawn.validation is not None and validation is not None:
+        held_out = part(drawn.validation, drawn.validation_origin, validation)
+    return Predictions(part(drawn.test, drawn.test_origin, test), held_out)
 
 
 @eqx.filter_jit

@@ -211,6 +211,8 @@ class ExperimentConfig:
     """Samples of θ stored per cell for `airbayes predict`, spread over those kept; 0 stores none."""
     saved_agents: int = 1
     """Agents whose samples are stored, from the first on."""
+    saved_predictions: bool = True
+    """Whether class probabilities of the held-out objects are stored (first agent; classification)."""
     cells_per_batch: int = 0
     """Cells of one method that run together; 0 runs all at once. Fewer need less memory."""
     problem: ProblemConfig = ProblemConfig()

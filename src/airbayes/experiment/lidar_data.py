@@ -32,7 +32,8 @@ class Clouds:
 
 @dataclasses.dataclass(frozen=True)
 class LidarSplit:
-    objects: ObjectSet
+    objects: ObjectSet  # of the classes to learn
+    source_rows: np.ndarray  # where each of them is in `source_objects`
     train: list[Clouds]  # one per agent
     validation: Clouds
     test: Clouds
@@ -54,8 +55,11 @@ def class_names(settings: LidarConfig) -> tuple[str, ...]:
 def draw_split(config: ExperimentConfig, seed: int) -> LidarSplit:
     """All data of one seed; it depends on the seed and the lidar settings alone."""
     settings, agents = config.lidar, config.network.agents
-    objects, train, validation, test = (
-        _simulated(settings, agents, seed) if settings.source == SIMULATED else _from_set(settings, seed)
+    whole = source_objects(config, seed)
+    objects = whole.with_classes(class_names(settings))
+    learned = np.isin(whole.label, [whole.class_names.index(name) for name in objects.class_names])
+    train, validation, test = (
+        _by_scene(objects) if settings.source == SIMULATED else _by_instance(objects, settings, seed)
     )
     rng = np.random.default_rng([seed, DATA_STREAM])
 
@@ -73,7 +77,16 @@ def draw_split(config: ExperimentConfig, seed: int) -> LidarSplit:
         concentration=settings.concentration,
         classes_per_agent=settings.classes_per_agent,
     )
-    return LidarSplit(objects, [clouds(train[rows]) for rows in shares], clouds(validation), clouds(test))
+    shared = [clouds(train[rows]) for rows in shares]
+    return LidarSplit(objects, np.flatnonzero(learned), shared, clouds(validation), clouds(test))
+
+
+def source_objects(config: ExperimentConfig, seed: int) -> ObjectSet:
+    """Everything the objects of a seed are taken from, all classes; stored predictions point into it."""
+    settings = config.lidar
+    if settings.source == SIMULATED:
+        return cached_objects(SimulatorConfig(), _wanted(settings, config.network.agents), seed)
+    return read_source(settings.source)
 
 
 def per_agent(settings: LidarConfig, agents: int) -> int:
@@ -100,15 +113,13 @@ def _wanted(settings: LidarConfig, agents: int) -> dict[str, int]:
     }
 
 
-def _simulated(settings: LidarConfig, agents: int, seed: int) -> tuple[ObjectSet, np.ndarray, np.ndarray, np.ndarray]:
-    objects = cached_objects(SimulatorConfig(), _wanted(settings, agents), seed)
-    objects = objects.with_classes(class_names(settings))
+def _by_scene(objects: ObjectSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The simulator names its splits there."""
     train, validation, test = (np.flatnonzero(objects.scene == name) for name in ("train", "validation", "test"))
-    return objects, train, validation, test
+    return train, validation, test
 
 
-def _from_set(settings: LidarConfig, seed: int) -> tuple[ObjectSet, np.ndarray, np.ndarray, np.ndarray]:
-    objects = read_source(settings.source).with_classes(class_names(settings))
+def _by_instance(objects: ObjectSet, settings: LidarConfig, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     draw, fold = divmod(seed, settings.folds)
     held_out = instance_folds(objects, settings.folds, draw) == fold
     few_views = np.zeros(len(objects), bool)
@@ -120,4 +131,4 @@ def _from_set(settings: LidarConfig, seed: int) -> tuple[ObjectSet, np.ndarray, 
     for index, name in enumerate(objects.class_names):
         if not (objects.label[train] == index).any():
             raise DataError(f"{settings.source} has no object of class {name!r} left to train on in seed {seed}.")
-    return objects, train, validation[few_views[validation]], np.flatnonzero(held_out & few_views)
+    return train, validation[few_views[validation]], np.flatnonzero(held_out & few_views)

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from airbayes.experiment.class_problem import ClassData, ClassProblem
+from airbayes.experiment.class_problem import ClassData, ClassProblem, Origin
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.lidar_data import (
     SIMULATED,
@@ -52,7 +52,9 @@ class LidarProblem(ClassProblem):
         train = stack_agents([part.inputs for part in split.train], [part.labels for part in split.train], examples)
         # Nothing is chosen on the examples that are scored.
         chosen_on = _labelled(split.validation, validation) if config.lidar.evaluate_on == "test" else None
-        return ClassData(train, _labelled(self._seen(split), held_out), chosen_on)
+        seen = self._seen(split)
+        origins = _origin(split, seen), _origin(split, split.validation)
+        return ClassData(train, _labelled(seen, held_out), chosen_on, *origins)
 
     def _seen(self, split: LidarSplit) -> Clouds:
         return split.test if self.config.lidar.evaluate_on == "test" else split.validation
@@ -103,6 +105,10 @@ class LidarProblem(ClassProblem):
                 f"{scored} scored"
             )
         return "\n".join(lines)
+
+
+def _origin(split: LidarSplit, clouds: Clouds) -> Origin:
+    return Origin(split.source_rows[clouds.rows], split.objects.groups[clouds.rows].astype(np.int32))
 
 
 def _labelled(clouds: Clouds, length: int) -> LabelledSet:

@@ -13,6 +13,7 @@ import numpy as np
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.prediction_files import Predictions, read_prediction, stored_predictions
 from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import (
     CONFIG,
@@ -60,11 +61,12 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> lis
     config = config_for(parts[0].config, seeds)
     dataset.attrs = merge_attributes([part.dataset.attrs for part in parts]) | {"config_toml": dump_config(config)}
     samples, sample_attributes = merge_samples(parts)
+    predictions = merge_predictions(parts)
     summary = merge_summaries([part.summary for part in parts])
     if prepare_folder(out, config, force=force):
         raise ResultsError(f"{out} already holds this experiment, complete. Use --force to replace it.")
     write_diverged(out, merge_diverged(parts))
-    write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes)
+    write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes, predictions)
     return seeds
 
 
@@ -179,6 +181,16 @@ def merge_samples(parts: list[Part]) -> tuple[dict[Cell, np.ndarray], dict[str, 
                 raise ResultsError(f"The samples of {cell} are in more than one part and differ. Merge only one.")
     samples = {cell: read_samples(part.folder, row) for cell, (part, row) in stored.items()}
     return samples, merge_attributes(attributes) if attributes else {}
+
+
+def merge_predictions(parts: list[Part]) -> dict[Cell, Predictions]:
+    """Stored predictions of all parts; parts from before they were stored have none."""
+    stored: dict[Cell, tuple[Part, StoredCell]] = {}
+    for part in parts:
+        for row in stored_predictions(part.folder):
+            cell = dataclasses.replace(row.cell, topology=row.topology and _portable_name(row.topology))
+            stored.setdefault(cell, (part, row))  # of a seed in two parts the results agree to the bit, checked before
+    return {cell: read_prediction(part.folder, row) for cell, (part, row) in stored.items()}
 
 
 def merge_diverged(parts: list[Part]) -> dict[Cell, np.ndarray]:

@@ -25,6 +25,7 @@ class ClassTracker(eqx.Module):
     predictive: RunningPredictive  # on the test set, [agent, example, cls]
     average: RunningMean | None  # the mean iterate θ̄ (Polyak), [agent, param]; of optimisers
     samples: Float[Array, "... slot saved param"]  # spread over the kept samples, for prediction later
+    held_out: RunningPredictive | None  # of the first agent on the validation set, [1, example, cls]; of samplers
 
 
 class PredictiveObserver(Observer):
@@ -35,6 +36,7 @@ class PredictiveObserver(Observer):
     slots: int = eqx.field(static=True)  # of them stored
     saved_agents: int = eqx.field(static=True)
     is_sampler: bool = eqx.field(static=True)
+    keeps_held_out: bool = eqx.field(static=True)  # predictions for the validation set, to be stored
 
     def empty(self, num_agents: int) -> ClassTracker:
         params = self.model.num_params
@@ -42,7 +44,13 @@ class PredictiveObserver(Observer):
             RunningPredictive.empty((num_agents, len(self.test.labels), self.model.num_classes)),
             None if self.is_sampler else RunningMean.empty((num_agents, params)),
             jnp.zeros((self.slots, min(self.saved_agents, num_agents), params)),
+            self._no_held_out(),
         )
+
+    def _no_held_out(self) -> RunningPredictive | None:
+        if self.validation is None or not (self.is_sampler and self.keeps_held_out):
+            return None
+        return RunningPredictive.empty((1, len(self.validation.labels), self.model.num_classes))
 
     def update(self, tracker: ClassTracker, theta: Float[Array, "agent param"]) -> ClassTracker:
         samples = tracker.samples
@@ -50,10 +58,15 @@ class PredictiveObserver(Observer):
             # A slot keeps the last sample of its stretch, so the last slot keeps the last sample of all.
             slot = tracker.predictive.count * self.slots // self.draws
             samples = samples.at[slot].set(theta[: samples.shape[1]])
+        held_out = tracker.held_out
+        if held_out is not None:
+            assert self.validation is not None
+            held_out = held_out.update_log(predict(self.model, theta[:1], self.validation.inputs))
         return ClassTracker(
             tracker.predictive.update_log(predict(self.model, theta, self.test.inputs)),
             None if tracker.average is None else tracker.average.update(theta),
             samples,
+            held_out,
         )
 
     def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:

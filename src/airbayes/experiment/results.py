@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from airbayes.experiment.cells import Cell
+from airbayes.experiment.prediction_files import from_arrays, to_arrays
 from airbayes.experiment.problem import Metrics
 
 
@@ -49,6 +50,10 @@ def pack_results(results: list[CellResult]) -> tuple[dict[str, np.ndarray], dict
             arrays |= {f"{index}/arrays/{name}": values for name, (_, values) in metrics.arrays.items()}
             if metrics.samples is not None:
                 arrays[f"{index}/samples"] = metrics.samples
+            if metrics.predictions is not None:
+                packed = to_arrays(metrics.predictions)
+                fact["predictions"] = list(packed)
+                arrays |= {f"{index}/predictions/{name}": values for name, values in packed.items()}
         facts.append(fact)
     return arrays, {"results": facts}
 
@@ -66,6 +71,8 @@ def unpack_results(cells: list[Cell], arrays: dict[str, np.ndarray], facts: dict
             scalars = dict(zip(fact["scalars"], arrays[f"{index}/scalars"].tolist(), strict=True))
             per_agent = {name: arrays[f"{index}/per_agent/{name}"] for name in fact["per_agent"]}
             with_dims = {name: (tuple(dims), arrays[f"{index}/arrays/{name}"]) for name, dims in fact["arrays"].items()}
-            metrics = Metrics(scalars, per_agent, with_dims, arrays.get(f"{index}/samples"))
+            packed = {name: arrays[f"{index}/predictions/{name}"] for name in fact.get("predictions", ())}
+            predictions = from_arrays(packed) if packed else None
+            metrics = Metrics(scalars, per_agent, with_dims, arrays.get(f"{index}/samples"), predictions)
         results.append(CellResult(cell, metrics, history, diverged))
     return results

@@ -16,6 +16,7 @@ from airbayes.errors import ConfigError, ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import to_dataset, to_summary
+from airbayes.experiment.prediction_files import Predictions, write_predictions
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.sample_files import file_stem, write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
@@ -123,9 +124,16 @@ def write_results(
         for result in results
         if result.metrics is not None and result.metrics.samples is not None
     }
+    predictions = {
+        result.cell: result.metrics.predictions
+        for result in results
+        if result.metrics is not None and result.metrics.predictions is not None
+    }
     dataset = to_dataset(config, results).assign_attrs(attributes)
     write_diverged(folder, {result.cell: result.diverged.last_good for result in results if result.diverged})
-    write_folder(folder, portable(config), graphs, dataset, to_summary(config, results), samples, attributes)
+    write_folder(
+        folder, portable(config), graphs, dataset, to_summary(config, results), samples, attributes, predictions
+    )
 
 
 def write_diverged(folder: Path, last_good: dict[Cell, np.ndarray]) -> None:
@@ -158,6 +166,7 @@ def write_folder(
     summary: dict,
     samples: dict[Cell, np.ndarray],
     attributes: dict[str, str | int],
+    predictions: dict[Cell, Predictions],
 ) -> None:
     """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete."""
     for old in (SUMMARY, CLAIMS_FILE):
@@ -168,6 +177,7 @@ def write_folder(
     write_text(folder / CONFIG, dump_config(config))
     _write_dataset(folder / RESULTS, dataset)
     write_samples(folder, samples, attributes)
+    write_predictions(folder, predictions)
     write_text(folder / SUMMARY, json.dumps(summary, indent=1, allow_nan=False) + "\n")
     (folder / PARTIAL).unlink(missing_ok=True)
 

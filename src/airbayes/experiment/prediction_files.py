@@ -1,0 +1,151 @@
+"""What every cell predicted for the objects held out, on disk: one .npz per cell and a manifest with checksums.
+
+predictions/manifest.json        which file belongs to which cell, sha256 of each
+predictions/<cell>.npz           test_* and, where there is a validation set, validation_*: the arrays of a Part
+
+The predictions are those of agent 0, first chain. No point of any object is stored: `Part.index` says where it is.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from airbayes.data.object_file import read_arrays
+from airbayes.errors import DataError, ResultsError
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.sample_files import StoredCell, file_stem
+from airbayes.files import write_atomically, write_text
+
+FOLDER, MANIFEST = "predictions", "manifest.json"
+MOST_BYTES, MOST_MANIFEST = 2**30, 64 * 2**20  # of one cell's arrays, and of the manifest
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Predictions for the objects of one set, in the set's order."""
+
+    probabilities: Float[np.ndarray, "object cls"]  # f32, mean over samples; of an optimiser, of its last iterate
+    labels: Int[np.ndarray, " object"]
+    mutual_information: Float[np.ndarray, " object"]  # f32, nats; 0 of an optimiser, which has one θ
+    index: Int[np.ndarray, " object"]  # row in the seed's data source: `lidar_data.source_objects(config, seed)`
+    group: Int[np.ndarray, " object"]  # the physical object: equal numbers are views of one
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def predicted(self) -> Int[np.ndarray, " object"]:
+        return self.probabilities.argmax(axis=1)
+
+    @property
+    def confidence(self) -> Float[np.ndarray, " object"]:
+        """The probability of the predicted class."""
+        return self.probabilities.max(axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Predictions:
+    """Of one cell."""
+
+    test: Part  # the objects that are scored; with lidar.evaluate_on = "validation" these are the validation objects
+    validation: Part | None  # neither trained on nor scored: thresholds are chosen here
+
+
+FIELDS = {"probabilities": "f4", "labels": "i4", "mutual_information": "f4", "index": "i8", "group": "i4"}
+
+
+def to_arrays(predictions: Predictions) -> dict[str, np.ndarray]:
+    parts = {"test": predictions.test} | ({"validation": predictions.validation} if predictions.validation else {})
+    return {
+        f"{name}_{field}": np.asarray(getattr(part, field), kind)
+        for name, part in parts.items()
+        for field, kind in FIELDS.items()
+    }
+
+
+def from_arrays(arrays: dict[str, np.ndarray]) -> Predictions:
+    """What `to_arrays` made. Anything else raises a KeyError or ValueError."""
+    test = _part(arrays, "test")
+    validation = _part(arrays, "validation") if "validation_labels" in arrays else None
+    if validation is not None and validation.probabilities.shape[1] != test.probabilities.shape[1]:
+        raise ValueError("validation and test have different numbers of classes")
+    return Predictions(test, validation)
+
+
+def _part(arrays: dict[str, np.ndarray], name: str) -> Part:
+    found = {field: arrays[f"{name}_{field}"] for field in FIELDS}
+    count = len(found["labels"]) if found["labels"].ndim == 1 else -1
+    classes = found["probabilities"].shape[-1] if found["probabilities"].ndim == 2 else -1
+    for field, kind in FIELDS.items():
+        shape = (count, classes) if field == "probabilities" else (count,)
+        if found[field].dtype != np.dtype(kind) or found[field].shape != shape:
+            raise ValueError(f"{name}_{field} is {found[field].dtype} {found[field].shape}")
+    if not ((found["labels"] >= 0) & (found["labels"] < classes)).all():
+        raise ValueError(f"{name}_labels are outside the {classes} classes")
+    return Part(**found)
+
+
+def write_predictions(folder: Path, predictions: dict[Cell, Predictions]) -> None:
+    """Replace the stored predictions of a run; the manifest comes last, so what it names is there."""
+    place = folder / FOLDER
+    if not predictions and not place.exists():
+        return
+    place.mkdir(exist_ok=True)
+    (place / MANIFEST).unlink(missing_ok=True)
+    for old in place.glob("*.npz"):
+        old.unlink()
+    stored = []
+    for cell, each in predictions.items():
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **to_arrays(each))  # pyright: ignore[reportArgumentType]
+        raw, name = buffer.getvalue(), f"{file_stem(cell)}.npz"
+        write_atomically(place / name, lambda path, raw=raw: path.write_bytes(raw))
+        row = StoredCell(**dataclasses.asdict(cell), file=name, sha256=hashlib.sha256(raw).hexdigest())
+        stored.append(dataclasses.asdict(row))
+    write_text(place / MANIFEST, json.dumps({"version": 1, "cells": stored}, indent=1, allow_nan=False) + "\n")
+
+
+def read_predictions(folder: Path) -> dict[Cell, Predictions]:
+    """Of every cell that has some; empty for a run without, such as one from before they were stored."""
+    return {row.cell: read_prediction(folder, row) for row in stored_predictions(folder)}
+
+
+def stored_predictions(folder: Path) -> list[StoredCell]:
+    """The cells that have predictions."""
+    path = folder / FOLDER / MANIFEST
+    if not path.exists():
+        return []
+    try:
+        if path.stat().st_size > MOST_MANIFEST:
+            raise ValueError(f"{path.stat().st_size:,} bytes; a manifest has at most {MOST_MANIFEST:,}")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != 1:
+            raise ResultsError(f"{path} has version {content['version']}; this airbayes reads version 1.")
+        stored = [StoredCell(**row) for row in content["cells"]]
+        if not all(row.has_right_types() for row in stored):
+            raise ValueError("a field has the wrong type")
+        return stored
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ResultsError(f"{path} is damaged ({error}). Run the experiment again.") from None
+
+
+def read_prediction(folder: Path, stored: StoredCell) -> Predictions:
+    """The predictions of one cell, checked against their checksum."""
+    path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ResultsError(f"{path} has {path.stat().st_size:,} bytes; the limit is {MOST_BYTES:,}.")
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ResultsError(f"Cannot read {path}: {error.strerror or error}.") from None
+    if digest != stored.sha256:
+        raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
+    try:
+        return from_arrays(read_arrays(path, MOST_BYTES))
+    except (KeyError, ValueError, DataError) as error:
+        raise ResultsError(f"{path} holds no predictions ({error}). Run the experiment again.") from None
