@@ -45,6 +45,25 @@ COMMANDS = (
         "time airbayes beside its peers and against the machine's floors",
         "airbayes.cli.bench:bench_command",
     ),
+    Command(
+        "new",
+        "NAME",
+        "an experiment file and parts of your own to start from; both run as they are",
+        "airbayes.cli.new:new_command",
+    ),
+    Command("cite", "[RUN|PRESET]", "BibTeX of the methods a run uses", "airbayes.cli.cite:cite_command"),
+    Command(
+        "doctor",
+        "",
+        "check this installation, and a sampler against its closed-form law",
+        "airbayes.cli.doctor:doctor_command",
+    ),
+    Command(
+        "completion",
+        "SHELL",
+        "a completion script for bash, zsh or fish",
+        "airbayes.cli.completion:completion_command",
+    ),
 )
 
 

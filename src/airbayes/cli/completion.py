@@ -1,0 +1,103 @@
+"""`airbayes completion`: a script that lets the shell complete commands, presets, options and their values.
+
+What can be completed is read from the commands' own help, so it is never behind; a new release needs a new script.
+"""
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from airbayes.cli.commands import COMMANDS, load_command
+from airbayes.errors import AirbayesError
+
+USAGE = """\
+airbayes completion: let your shell complete commands, presets and options.
+
+usage: airbayes completion bash|zsh|fish
+
+  bash   airbayes completion bash > ~/.local/share/bash-completion/completions/airbayes
+  zsh    airbayes completion zsh > ~/.zfunc/_airbayes     (a folder in $fpath, before compinit)
+  fish   airbayes completion fish > ~/.config/fish/completions/airbayes.fish
+"""
+WIDTH = "200"  # of the help that is read: no option is cut
+
+
+class Page(NamedTuple):
+    """What can follow some words."""
+
+    words: tuple[str, ...]  # command and subcommand
+    summary: str
+    options: dict[str, tuple[str, ...]]  # name → its values, where they are few and known
+    values: tuple[str, ...]  # of the first argument: presets, subcommands
+    takes_files: bool = True  # whether the first argument may be a file or folder
+
+    @property
+    def name(self) -> str:
+        return self.words[0]
+
+
+def completion_command(args: list[str]) -> int:
+    from airbayes.cli.completion_scripts import SCRIPTS
+
+    if not args or args[0] in ("-h", "--help"):
+        sys.stdout.write(USAGE)
+        return 0 if args else 2
+    if len(args) > 1 or args[0] not in SCRIPTS:
+        raise AirbayesError(f"Unknown shell {' '.join(args)!r}. Shells: {', '.join(SCRIPTS)}.")
+    sys.stdout.write(SCRIPTS[args[0]](list(pages())))
+    return 0
+
+
+def pages() -> Iterator[Page]:
+    """A page for every command and subcommand."""
+    from airbayes.experiment.presets import PRESETS
+
+    for command in COMMANDS:
+        if command.name == "completion":
+            yield Page(("completion",), command.summary, {}, ("bash", "zsh", "fish"), False)
+            continue
+        run = load_command(command)
+        text = _help(run, [])
+        below = subcommands(text)
+        first = tuple(below) or (tuple(PRESETS) if command.name in ("run", "cite") else ())
+        more = {"--list": ()} if command.name == "run" else {}
+        yield Page((command.name,), command.summary, options_of(text) | more, first, not below)
+        for name, summary in below.items():
+            yield Page((command.name, name), summary, options_of(_help(run, [name])), ())
+
+
+def _help(run, words: list[str]) -> str:
+    """What a command prints when asked for help."""
+    bytes_, before = io.BytesIO(), os.environ.get("COLUMNS")
+    printed = io.TextIOWrapper(bytes_, encoding="utf-8")  # with an encoding that has the boxes `options_of` looks for
+    os.environ["COLUMNS"] = WIDTH
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            run([*words, "--help"])
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+    printed.flush()
+    return bytes_.getvalue().decode()
+
+
+def options_of(text: str) -> dict[str, tuple[str, ...]]:
+    """Options at the beginning of a line of help or of a box in it, with the values in braces after them."""
+    found = {"--help": ()}
+    for name, rest in re.findall(r"(?:^|│) (?:-\w, )?(--[a-z][\w.-]*)([^│\n]*)", text, re.M):
+        values = next((v for v in re.findall(r"\{([^{}]+)\}", rest.split("  ")[0]) if v != "None"), "")
+        found[name] = tuple(values.split(",")) if values else ()
+    return found
+
+
+def subcommands(text: str) -> dict[str, str]:
+    """Name → summary, from a list under the word `commands:`."""
+    _, _, below = text.partition("commands:\n")
+    lines = below.partition("\n\n")[0].splitlines()
+    return {line.split()[0]: re.split(r"\s{2,}", line.strip())[-1] for line in lines if line.startswith("  ")}

@@ -1,0 +1,1 @@
+"""Files that `airbayes new` copies. They run as they are."""

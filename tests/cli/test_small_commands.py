@@ -1,0 +1,186 @@
+"""doctor, cite, new and completion as people use them."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.test_cli import run
+
+from airbayes import __version__, templates
+from airbayes.cli import doctor
+from airbayes.experiment.config import DigitalConfig, ExperimentConfig, ProblemConfig
+from airbayes.experiment.presets import PRESETS, preset
+from airbayes.experiment.references import references_of
+from airbayes.experiment.self_test import ETA, sampler_against_its_law
+from airbayes.experiment.template import commented_toml
+from airbayes.experiment.toml_io import parse_config
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_doctor_finds_a_sound_installation_and_says_what_is_missing(capsys):
+    assert run("doctor", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sound"] is True
+    by_name = {finding["about"]: finding for finding in found["findings"]}
+    assert "closed-form law" in by_name["sampler"]["text"]
+    assert "numpy" in by_name["packages"]["text"]
+    assert {"disk", "memory", "cache", "devices", "compiler"} <= set(by_name)
+    for extra, missing in doctor.missing_by_extra().items():
+        assert by_name[extra]["status"] == ("missing" if missing else "ok")
+
+
+def test_a_wrong_sampler_is_broken(monkeypatch, capsys):
+    """A mutant: noise of η·1.05 under the law of η."""
+    wrong = sampler_against_its_law(1.05 * ETA)
+    assert not wrong.passed
+    monkeypatch.setattr("airbayes.experiment.self_test.sampler_against_its_law", lambda: wrong)
+    assert run("doctor") == 1
+    assert re.search(r"broken\s+sampler", capsys.readouterr().out)
+
+
+def test_a_check_that_raises_is_a_finding():
+    def fails():
+        raise RuntimeError("no such device\nand more")
+
+    (finding,) = doctor._guarded("devices", fails)
+    assert (finding.status, finding.text) == ("broken", "RuntimeError: no such device")
+
+
+def test_what_is_cited_is_what_is_used(capsys):
+    assert run("cite") == 0
+    assert re.findall(r"^@\w+\{(\w+),$", capsys.readouterr().out, re.M) == ["airbayes", "barbieri2023channel"]
+    assert run("cite", "quick") == 0
+    keys = re.findall(r"^@\w+\{(\w+),$", capsys.readouterr().out, re.M)
+    assert {"qi2017pointnet", "alistarh2017qsgd", "koloskova2019decentralized", "naeini2015obtaining"} <= set(keys)
+    assert len(keys) == len(set(keys))
+    linear = {reference.key for reference, _ in references_of(preset("gaussian"))}
+    assert not linear & {"qi2017pointnet", "alistarh2017qsgd", "naeini2015obtaining"}
+    literal = ExperimentConfig(
+        methods=("q_dsgd",), digital=DigitalConfig(mode="zero-fill"), problem=ProblemConfig("mlp")
+    )
+    assert "koloskova2019decentralized" not in {reference.key for reference, _ in references_of(literal)}
+
+
+def test_citations_agree_with_the_citation_file():
+    text = (ROOT / "CITATION.cff").read_text()
+    (software, _), (paper, _) = references_of(None)
+    assert f"version: {__version__}" in text
+    assert dict(software.fields)["version"] == __version__
+    assert dict(paper.fields)["title"].replace("{", "").replace("}", "") in text
+    assert dict(paper.fields)["eprint"] in text
+
+
+def test_bibtex_is_balanced():
+    for name in PRESETS:
+        for reference, _ in references_of(preset(name)):
+            entry = reference.bibtex()
+            assert entry.count("{") == entry.count("}")
+            assert len(re.findall(r"^  \w+\s*= \{.*\},$", entry, re.M)) == len(reference.fields)
+
+
+def test_a_run_folder_can_be_cited(tmp_path, capsys):
+    (tmp_path / "config.toml").write_text('methods = ["sgld"]\n')
+    assert run("cite", str(tmp_path)) == 0
+    assert "welling2011bayesian" in capsys.readouterr().out
+    assert run("cite", str(ROOT / "docs")) == 2
+    assert "no results folder" in capsys.readouterr().err
+    assert run("cite", "gausian") == 2
+    assert "Did you mean gaussian?" in capsys.readouterr().err
+
+
+def test_new_files_run_as_they_are(tmp_path, capsys):
+    assert run("new", "my-study", "--out", str(tmp_path)) == 0
+    assert "airbayes run" in capsys.readouterr().out
+    experiment, parts = tmp_path / "my-study.toml", tmp_path / "my_study_parts.py"
+    few = ["--sampling.steps=30", "--sampling.burn-in=10", "--evaluations=2", "--methods", "dsgld", "--quiet"]
+    assert run("run", str(experiment), *few, "--out", str(tmp_path / "out")) == 0
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["cells"]
+    done = subprocess.run([sys.executable, str(parts)], capture_output=True, text=True, check=True)
+    means = {line[:28].strip(): np.fromstring(line[28:].strip(" []"), sep=" ") for line in done.stdout.splitlines()}
+    assert set(means) > {"my channel, my policy", "my sampler, ideal links", "exact posterior"}
+    for mean in means.values():
+        np.testing.assert_allclose(mean, means["exact posterior"], atol=0.25)
+    assert run("new", "my-study", "--out", str(tmp_path)) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert run("new", "../up") == 2
+    assert "names files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*PRESETS, None])
+def test_a_commented_file_is_the_configuration_it_was_made_of(name):
+    config = ExperimentConfig() if name is None else preset(name)
+    text = commented_toml(config, "An introduction.")
+    assert parse_config(text) == config
+    assert "# η, step size." in text
+    assert max(map(len, text.splitlines())) <= 400
+
+
+def test_the_template_is_part_of_the_package():
+    assert (Path(templates.__file__).parent / "parts.py").is_file()
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("completion")
+    code = (
+        "import sys; from airbayes.cli.completion import pages; from airbayes.cli.completion_scripts import SCRIPTS\n"
+        "from pathlib import Path; found = list(pages())\n"
+        "[Path(sys.argv[1], name).write_text(write(found)) for name, write in SCRIPTS.items()]\n"
+        "assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    return {name: folder / name for name in ("bash", "zsh", "fish")}
+
+
+def complete(script: Path, words: list[str], folder: Path) -> list[str]:
+    """What a real bash completes."""
+    listed = " ".join(f"'{word}'" for word in words)
+    code = f"source {script}; COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _airbayes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_completes_commands_presets_options_and_values(scripts, tmp_path):
+    (tmp_path / "mine.toml").touch()
+
+    def ask(*words):
+        return complete(scripts["bash"], ["airbayes", *words], tmp_path)
+
+    assert {"run", "plan", "doctor", "completion"} <= set(ask(""))
+    assert ask("pl") == ["plan"]
+    assert set(ask("run", "")) == {*PRESETS, "mine.toml"}
+    assert ask("run", "gaus") == ["gaussian"]
+    assert set(ask("run", "quick", "--sampling.b")) == {"--sampling.burn-in", "--sampling.batch-size"}
+    assert ask("run", "quick", "--problem.prior-scaling", "") == ["unit", "fan-in"]
+    assert ask("run", "mine.toml", "--out", "") == ["mine.toml"]
+    assert set(ask("data", "")) == {"simulate", "inspect", "convert"}
+    assert ask("data", "simulate", "--test") == ["--test-per-class"]
+    assert ask("completion", "") == ["bash", "zsh", "fish"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_their_script(shell, scripts):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    subprocess.run([shell, "--no-execute", str(scripts[shell])], check=True)
+
+
+def test_all_shells_know_the_same(scripts):
+    for shell, path in scripts.items():
+        text = path.read_text()
+        option = "-l sampling.burn-in" if shell == "fish" else "--sampling.burn-in"
+        for expected in ("plan", "paper-real", option, "free-space log-distance", "simulate"):
+            assert expected in text
+        assert text.count("'") % 2 == 0
+
+
+def test_an_unknown_shell_is_named(capsys):
+    assert run("completion", "tcsh") == 2
+    assert "Shells: bash, zsh, fish" in capsys.readouterr().err
