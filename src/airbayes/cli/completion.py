@@ -89,7 +89,7 @@ def _help(run, words: list[str]) -> str:
 
 def options_of(text: str) -> dict[str, tuple[str, ...]]:
     """Options at the beginning of a line of help or of a box in it, with the values in braces after them."""
-    found = {"--help": ()}
+    found: dict[str, tuple[str, ...]] = {"--help": ()}
     for name, rest in re.findall(r"(?:^|│) (?:-\w, )?(--[a-z][\w.-]*)([^│\n]*)", text, re.M):
         values = next((v for v in re.findall(r"\{([^{}]+)\}", rest.split("  ")[0]) if v != "None"), "")
         found[name] = tuple(values.split(",")) if values else ()
