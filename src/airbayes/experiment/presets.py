@@ -90,7 +90,7 @@ def quick() -> ExperimentConfig:
 def paper() -> ExperimentConfig:
     """Fig. 2 in full: three graphs, 0 to 30 dB, 15,000 iterations, on simulated lidar, with the references.
 
-    `airbayes run paper --seeds 8` on a GPU: 1.8 s a cell on an H200 (504 cells of CD-DSGLD and Q-DSGD: 17 minutes). Expect
+    `airbayes run paper --seeds 8` on a GPU: 1.8 s a cell on an H200 (17 minutes for CD-DSGLD and Q-DSGD). Expect
     0.73 to 0.76 correct with the common gain, 0.71 to 0.73 for Q-DSGD, and chance, 0.17, with optimal gains at low SNR
     (full at 0, star to 5, ring to 10 dB); an ECE of 0.08 to 0.20 for CD-DSGLD against 0.21 to 0.24 for Q-DSGD (means of
     eight seeds; single runs vary more). Unlike the paper: tamed drift, samples every 50 iterations from 5,000 on,
