@@ -39,7 +39,8 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
     assert "compiling" not in text
     assert "W2 to the true posterior" in text
     assert "Predicted transition SNR" in text
-    names = {"cells.csv", "config.toml", "events.jsonl", "gaussian.png", "gaussian.svg", "results.nc", "summary.json"}
+    names = {"cells.csv", "config.toml", "events.jsonl", "gaussian.png", "gaussian.svg", "report.html"}
+    names |= {"results.nc", "summary.json"}
     assert {path.name for path in out.iterdir()} == names
     cells = json.loads((out / "summary.json").read_text())["cells"]
     assert len(cells) == 1 + 3 + 3 + 2 * 3 * 2
@@ -65,6 +66,7 @@ def test_without_a_network_there_is_a_table_and_no_figure(tmp_path, capsys):
         "cells.csv",
         "config.toml",
         "events.jsonl",
+        "report.html",
         "results.nc",
         "summary.json",
     }

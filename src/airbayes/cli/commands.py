@@ -32,6 +32,7 @@ COMMANDS = (
     ),
     Command("merge", "DIR DIR ...", "put runs together that were split by seed", "airbayes.cli.merge:merge_command"),
     Command("claims", "DIR ...", "score the paper's claims on finished studies", "airbayes.cli.claims:claims_command"),
+    Command("report", "DIR ...", "a page for the browser, of one run or several", "airbayes.cli.report:report_command"),
     Command(
         "predict",
         "RUN FILE",

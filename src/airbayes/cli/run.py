@@ -217,6 +217,7 @@ def _compute(
     from airbayes.report.claims import claims_table, missing_for_claims, write_claims
     from airbayes.report.claims_show import show_claims
     from airbayes.report.files import show_tables, write_report_files
+    from airbayes.report.html import REPORT, make_run, write_report
 
     graphs = read_graphs(config)
     wanted = {"verbose": options.verbose, "json": options.json, "track": options.track, "anew": anew}
@@ -236,9 +237,11 @@ def _compute(
         write_claims(folder, dataset, records)
         show_claims(records, console)
         written.append(CLAIMS_FILE)
+    page = write_report([make_run(folder, config, dataset)], folder / REPORT)
     journal.clear()  # last: what is killed before this is written again
-    names = ["summary.json", "results.nc", "config.toml", EVENTS, *written]
+    names = ["summary.json", "results.nc", "config.toml", EVENTS, *written, REPORT]
     console.print(f"\nWritten to {folder}: {', '.join(names)}")
+    console.print(f"Report, for your browser: {page}", markup=False, soft_wrap=True)
     if options.json:
         _say_done("complete", folder, names)
 

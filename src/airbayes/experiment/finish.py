@@ -13,6 +13,8 @@ from airbayes.experiment.problem import Outcome
 from airbayes.experiment.results import CellResult, Divergence
 from airbayes.metrics import ess, rhat
 
+OF_EACH_AGENT = ("rho", "power_used", "bits")  # a hub and a leaf are not alike
+
 
 def finish_cell(builder: Builder, cell: Cell, index: int, carry: Carry, history: dict[str, np.ndarray]) -> CellResult:
     """The result of the index-th cell of a batch; `history` is name → [step, cell, agent]."""
@@ -22,7 +24,7 @@ def finish_cell(builder: Builder, cell: Cell, index: int, carry: Carry, history:
         chain = int(np.argmin(np.where(mine.bad_step < 0, np.iinfo(np.int32).max, mine.bad_step)))
         first, agent = int(mine.bad_step[chain]), int(mine.bad_agent[chain])
         return CellResult(cell, None, over_time, Divergence(first, agent, np.asarray(mine.state.theta[chain])))
-    gauges = _gauge_metrics(mine)
+    gauges, per_agent = _gauge_metrics(mine)
     # Where every gain was 1 in every block, CD-DSGLD was DSGLD and has its law.
     law = builder.exact_law(cell) if gauges.get("unit_gain_min", 1.0) == 1.0 else None
     is_sampler = cell.method in SAMPLING_METHODS
@@ -32,18 +34,20 @@ def finish_cell(builder: Builder, cell: Cell, index: int, carry: Carry, history:
     if is_sampler:  # R-hat of an optimiser's path would mean nothing
         scalars |= _diagnostics(np.asarray(mine.trace))
     scalars |= {name: float(values[-1].mean()) for name, values in over_time.items()}
-    return CellResult(cell, dataclasses.replace(metrics, scalars=scalars), over_time)
+    metrics = dataclasses.replace(metrics, scalars=scalars, per_agent=metrics.per_agent | per_agent)
+    return CellResult(cell, metrics, over_time)
 
 
-def _gauge_metrics(carry: Carry) -> dict[str, float]:
-    """Means after burn-in (over agents and chains) and extremes over the whole run."""
+def _gauge_metrics(carry: Carry) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Means after burn-in (over agents and chains) and extremes over the whole run; of some the mean of each agent."""
     gauges = carry.gauges
     out: dict[str, float] = {}
     for name, mean in gauges.mean.items():
         out[f"{name}_mean"] = float(np.mean(mean))
         out[f"{name}_min"] = float(np.min(gauges.least[name]))
         out[f"{name}_max"] = float(np.max(gauges.most[name]))
-    return out
+    own = {f"{name}_mean": np.mean(gauges.mean[name], axis=0) for name in OF_EACH_AGENT if name in gauges.mean}
+    return out, own
 
 
 def _diagnostics(trace: np.ndarray) -> dict[str, float]:

@@ -32,8 +32,8 @@ from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 if TYPE_CHECKING:
     import xarray as xr
 
-# Attributes of results that follow from the seeds; all others must agree.
-PER_SEED_ATTRIBUTES = ("config_toml", "simulator_hash", "repeated_examples")
+# Attributes of results that follow from the seeds or the machine; all others must agree.
+OWN_ATTRIBUTES = ("config_toml", "simulator_hash", "repeated_examples", "environment")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ def check_same_experiment(first: Part, other: Part) -> None:
     a, b = first.dataset.attrs, other.dataset.attrs
     changed += [
         f"{name}: {a.get(name)!r} → {b.get(name)!r}"
-        for name in sorted((a.keys() | b.keys()) - set(PER_SEED_ATTRIBUTES))
+        for name in sorted((a.keys() | b.keys()) - set(OWN_ATTRIBUTES))
         if not np.array_equal(np.asarray(a.get(name)), np.asarray(b.get(name)))
     ]
     if changed:
@@ -112,9 +112,13 @@ def check_same_experiment(first: Part, other: Part) -> None:
 
 
 def merge_attributes(attributes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Those of the first seeds, and the hashes of all simulated objects."""
-    hashes = {line for each in attributes for line in str(each.get("simulator_hash", "")).splitlines()}
-    return attributes[0] | ({"simulator_hash": "\n".join(sorted(hashes))} if hashes else {})
+    """Those of the first seeds, and of all parts the hashes of simulated objects and what they were computed on."""
+
+    def lines(name: str) -> list[str]:
+        return list(dict.fromkeys(line for each in attributes for line in str(each.get(name, "")).splitlines()))
+
+    joined = {"simulator_hash": sorted(lines("simulator_hash")), "environment": lines("environment")}
+    return attributes[0] | {name: "\n".join(found) for name, found in joined.items() if found}
 
 
 def merge_datasets(datasets: "list[xr.Dataset]") -> "xr.Dataset":

@@ -16,6 +16,7 @@ from airbayes.errors import ConfigError, ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import to_dataset, to_summary
+from airbayes.experiment.environment import describe_environment
 from airbayes.experiment.prediction_files import Predictions, write_predictions
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.sample_files import file_stem, write_samples
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", "graphs"
-CLAIMS_FILE = "claims.json"  # of these results; written by the report
+CLAIMS_FILE, REPORT_FILE = "claims.json", "report.html"  # of these results; written by the report
 DIVERGED = "diverged"  # last good states
 PARTIAL = "partial.nc"  # what a run has finished so far
 LOCK = ".lock"  # while a run is under way
@@ -129,7 +130,7 @@ def write_results(
         for result in results
         if result.metrics is not None and result.metrics.predictions is not None
     }
-    dataset = to_dataset(config, results).assign_attrs(attributes)
+    dataset = to_dataset(config, results).assign_attrs(attributes | {"environment": describe_environment()})
     write_diverged(folder, {result.cell: result.diverged.last_good for result in results if result.diverged})
     write_folder(
         folder, portable(config), graphs, dataset, to_summary(config, results), samples, attributes, predictions
@@ -169,7 +170,7 @@ def write_folder(
     predictions: dict[Cell, Predictions],
 ) -> None:
     """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete."""
-    for old in (SUMMARY, CLAIMS_FILE):
+    for old in (SUMMARY, CLAIMS_FILE, REPORT_FILE):
         (folder / old).unlink(missing_ok=True)
     for name, edges in graphs.items():
         (folder / GRAPHS).mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 """What a finished run shows and writes beside its results: tables on the terminal, figures and a CSV in the folder."""
 
 import math
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,12 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
 
 def predicted_transitions(config: ExperimentConfig) -> dict[str, float]:
     """The SNR in dB above which α = β is feasible, for the rms(θ) the problem expects; only for channel-driven runs."""
+    return dict(_predicted(config))
+
+
+@lru_cache(maxsize=4)
+def _predicted(config: ExperimentConfig) -> dict[str, float]:
+    """Asked for by tables, figures and the page; making a network to see its size takes a second."""
     if "cd_dsgld" not in config.methods:
         return {}
     rms, _ = build_problem(config).typical_rms(config.first_seed)

@@ -1,0 +1,66 @@
+"""`airbayes report`: finished runs as one page for the browser."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+from airbayes.cli.progress import make_console
+from airbayes.errors import AirbayesError, ResultsError
+
+USAGE = "usage: airbayes report DIR [DIR ...] [--out FILE] [--open]"
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportOptions:
+    out: Path | None = None
+    """File to write; report.html in the folder, or for several folders in the current one, when left out."""
+    open: bool = False
+    """Show the page in the browser."""
+    objects: bool | None = None
+    """Draw a few test objects as point clouds, so that their points are in the page; when left out, only simulated
+    ones."""
+    quiet: bool = False
+    """Print errors only."""
+    debug: bool = False
+    """Show Python tracebacks."""
+
+
+def report_command(args: list[str]) -> int:
+    import tyro
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR ...")]
+        """Results folders; several are compared on one page."""
+        options: Annotated[ReportOptions, tyro.conf.arg(name="")] = ReportOptions()
+
+    parsed = tyro.cli(
+        Arguments,
+        prog="airbayes report",
+        description="Write report.html: figures to look into, explained, in one file that needs no network.",
+        args=args,
+    )
+    folders, options = parsed.folders, parsed.options
+    if not folders:
+        raise AirbayesError(f"Name the results folder to show.\n  {USAGE}")
+    out = options.out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise AirbayesError(f"--out {out}: need a file in a folder that exists.")
+    console = make_console(options.quiet)
+    with make_console(options.quiet, stderr=True).status(f"reading {len(folders)} and drawing ..."):
+        from airbayes.report.html import read_run, write_report
+
+        runs = []
+        for folder in folders:
+            try:
+                runs.append(read_run(folder, options.objects))
+            except ResultsError as error:
+                raise ResultsError(f"{error}\n  Give the folders of finished runs: {USAGE}") from error
+        write_report(runs, out)
+    console.print(f"Written: {out}", markup=False, soft_wrap=True)
+    if options.open:
+        import webbrowser
+
+        if not webbrowser.open(out.absolute().as_uri()):
+            console.print("No browser was found; open the file yourself.", markup=False)
+    return 0

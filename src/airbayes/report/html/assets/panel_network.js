@@ -1,0 +1,38 @@
+// Agents, links with their weights, and the gain of each agent as a ring.
+function drawNetwork(panel, width) {
+  const size = clamp(width, 220, 380), many = panel.at.length;
+  const radius = many <= 8 ? 19 : many <= 20 ? 13 : many <= 60 ? 8 : 4.5, edge = radius + 12;
+  const place = ([x, y]) => [size / 2 + (x * (size - 2 * edge)) / 2, size / 2 - (y * (size - 2 * edge)) / 2];
+  const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, width: size, height: size, role: "img", "aria-label": `${panel.title}: ${panel.facts}` });
+  const few = panel.links.length <= 12, written = few && panel.links.length <= many;
+  const heaviest = Math.max(...panel.links.map((link) => link[2]), 1e-9);
+  for (const [i, j, weight] of panel.links) {
+    const [x1, y1] = place(panel.at[i]), [x2, y2] = place(panel.at[j]);
+    root.append(svg("line", { class: "link", x1, y1, x2, y2, "stroke-width": (few ? 3.4 : 1.4) * Math.max(0.25, weight / heaviest) }, [svg("title", { text: `agents ${i} and ${j}: w = ${format(weight)}` })]));
+  }
+  // Where links cross, the one weight stands above the drawing only.
+  if (written)
+    for (const [i, j, weight] of panel.links) {
+      const [x1, y1] = place(panel.at[i]), [x2, y2] = place(panel.at[j]);
+      const x = (x1 + x2) / 2, y = (y1 + y2) / 2, text = format(weight), wide = 6.5 * text.length + 8;
+      root.append(svg("rect", { class: "weight-back", x: x - wide / 2, y: y - 8, width: wide, height: 16, rx: 4 }));
+      root.append(svg("text", { class: "weight", x, y: y + 4, text }));
+    }
+  panel.at.forEach((point, agent) => {
+    const [x, y] = place(point);
+    const group = svg("g", { class: methodClass(panel.method) });
+    const gain = panel.gain ? panel.gain[agent] : null;
+    group.append(svg("circle", { class: "node", cx: x, cy: y, r: radius }));
+    if (gain !== null) {
+      const ring = radius - 1.5, around = 2 * Math.PI * ring, stroke = Math.max(2.5, radius / 4.5);
+      group.append(svg("circle", { class: "gain-rest", cx: x, cy: y, r: ring, "stroke-width": stroke }));
+      group.append(svg("circle", { class: "gain", cx: x, cy: y, r: ring, "stroke-width": stroke, "stroke-dasharray": `${around * clamp(gain, 0, 1)} ${around}`, transform: `rotate(-90 ${x} ${y})` }));
+    }
+    if (radius >= 13) group.append(svg("text", { class: "node-name", x, y: y + 4, text: gain === null ? String(agent) : gain < 0.995 || gain > 1.005 ? gain.toFixed(2).replace(/^0/, "") : "1" }));
+    const said = [`agent ${agent}`, `own weight ${format(panel.own[agent])}`];
+    if (gain !== null) said.push(`mean gain ρ = ${format(gain)}`);
+    group.append(svg("title", { text: said.join(", ") }));
+    root.append(group);
+  });
+  return root;
+}

@@ -1,0 +1,172 @@
+"""Curves against SNR: means over seeds with their interval, one panel for each graph and metric."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from airbayes.report.html.cells import Cells, mean
+from airbayes.report.html.numbers import Number, interval, interval_words, short, shorts, value_range
+from airbayes.report.html.parts import Control, Entry, Figure, Panel
+from airbayes.report.html.runs import Run, is_radio, show_topology
+from airbayes.report.style import label, width
+
+MAX_COLUMNS = 4  # graphs beside each other; more are chosen from a menu
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    name: str  # in results.nc
+    title: str
+    low: float | None = None  # what it cannot fall below, if anything
+    high: float | None = None
+    log: bool = False
+    per_agent: bool = True  # whether its spread over agents is stored
+    dotted: str = ""  # another variable, drawn dotted in the same colour
+    line: tuple[float, str] | None = None  # a level to compare with
+
+
+def legend(run: Run, variants: list[str] | None = None) -> tuple[Entry, ...]:
+    return tuple(Entry(name, label(name), name) for name in variants or run.variants)
+
+
+def curve(run: Run, variant: str, topology: str, metric: Metric, mark_collapse: bool = False) -> Panel | None:
+    """One variant on one graph; None where it did not run or has no such metric."""
+    cells = run.cells(variant, topology)
+    if cells is None or metric.name not in cells:
+        return None
+    values, diverged = cells.ok(metric.name), cells.diverged.sum(axis=1)
+    if not np.isfinite(values).any() and not diverged.any():
+        return None
+    low, high = _band(run, cells, values, metric)
+    series: Panel = {
+        "keys": [variant],
+        "method": variant,
+        "name": label(variant),
+        "width": width(variant),
+        "y": shorts(mean(values, 1)),
+    }
+    if is_radio(variant):
+        series["x"] = cells.snrs
+    if np.isfinite(low).any():
+        series |= {"low": shorts(low), "high": shorts(high)}
+    if run.seeds > 1 and is_radio(variant):
+        series["dots"] = [[snr, short(value)] for snr, row in zip(cells.snrs, values, strict=True) for value in row]
+    if diverged.any():
+        present = cells.present.sum(axis=1)
+        series["lost"] = [f"{d} of {p} seeds diverged" if d else "" for d, p in zip(diverged, present, strict=True)]
+    if mark_collapse and "accuracy" in cells:
+        series["hollow"] = [bool(value <= run.collapse_floor) for value in mean(cells.ok("accuracy"), 1)]
+    if metric.dotted and metric.dotted in cells:
+        series["dotted"] = shorts(mean(cells.ok(metric.dotted), 1))
+    return series
+
+
+def _band(run: Run, cells: Cells, values: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+    """Over seeds the interval of the mean; with one seed, from the least to the largest agent."""
+    if run.seeds > 1:
+        ends = [interval(row, metric.high) for row in values]
+        return np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
+    name = f"{metric.name}_per_agent"
+    if not metric.per_agent or name not in cells:
+        return np.full(len(values), math.nan), np.full(len(values), math.nan)
+    agents = cells.ok(name)[:, 0]
+    some = np.isfinite(agents).any(axis=1)
+    low, high = np.full(len(agents), math.nan), np.full(len(agents), math.nan)
+    low[some], high[some] = np.nanmin(agents[some], axis=1), np.nanmax(agents[some], axis=1)
+    return low, high
+
+
+def band_words(run: Run) -> str:
+    if run.seeds > 1:
+        return f"Bands: {interval_words(run.seeds)}; faint dots: single seeds."
+    return "One seed, so there is no interval over seeds; bands reach from the lowest to the highest agent."
+
+
+def topology_groups(run: Run) -> list[list[str]]:
+    """All graphs beside each other, or, where there are many, one at a time."""
+    return [run.topologies] if len(run.topologies) <= MAX_COLUMNS else [[name] for name in run.topologies]
+
+
+def against_snr(
+    run: Run,
+    metrics: list[Metric],
+    title: str,
+    *,
+    variants: list[str] | None = None,
+    choose_metric: bool = False,
+    transitions: bool = True,
+) -> Figure | None:
+    """Rows are metrics (or a menu of them), columns graphs (or a menu of them)."""
+    variants = run.variants if variants is None else variants
+    groups = topology_groups(run)
+    rows = [[metric] for metric in metrics] if choose_metric else [metrics]
+    panels = {
+        (metric.name, topology): _panel(run, variants, topology, metric, transitions)
+        for metric in metrics
+        for topology in run.topologies
+    }
+    shown: set[str] = set()
+    for metric in metrics:
+        row = [panel for (name, _), panel in panels.items() if name == metric.name and panel is not None]
+        limits = value_range(_numbers(row, metric), metric.low, metric.high, metric.log)
+        for panel in row:
+            panel["y"]["range"] = limits
+            shown |= {series["method"] for series in panel["series"]}
+    rows = [[metric for metric in row if any(panels[metric.name, name] for name in run.topologies)] for row in rows]
+    if not any(rows):
+        return None
+    controls = []
+    if choose_metric:
+        rows = [row for row in rows if row]
+        controls.append(Control("Score", tuple(row[0].title for row in rows)))
+    if len(groups) > 1:
+        controls.append(Control("Graph", tuple(show_topology(group[0]) for group in groups)))
+    frames = {}
+    for i, row in enumerate(rows):
+        for j, group in enumerate(groups):
+            key = "|".join([*([str(i)] if choose_metric else []), *([str(j)] if len(groups) > 1 else [])])
+            frames[key] = [panel for metric in row for name in group if (panel := panels[metric.name, name])]
+    return Figure(
+        title,
+        frames,
+        columns=max(len(group) for group in groups),
+        controls=tuple(controls),
+        legend=legend(run, [name for name in variants if name in shown]),
+    )
+
+
+def _panel(run: Run, variants: list[str], topology: str, metric: Metric, transitions: bool) -> Panel | None:
+    found = [curve(run, variant, topology, metric, metric.name == "ece") for variant in variants]
+    series = [each for each in found if each is not None]
+    if not series:
+        return None
+    panel: Panel = {
+        "type": "lines",
+        "title": f"{metric.title} · {show_topology(topology)}",
+        "x": {"label": "SNR (dB)", "range": _axis(run.snrs)},
+        "y": {"label": metric.title, "log": metric.log},
+        "series": series,
+    }
+    predicted = run.transition(topology) if transitions else None
+    if predicted is not None and run.snrs and run.snrs[0] - 3 <= predicted <= run.snrs[-1] + 3:
+        panel["upright"] = [{"x": short(predicted), "text": f"predicted transition {predicted:.1f} dB"}]
+    if metric.line is not None:
+        panel["level"] = [{"y": metric.line[0], "text": metric.line[1]}]
+    return panel
+
+
+def _axis(snrs: list[float]) -> list[float]:
+    if not snrs:
+        return [0.0, 1.0]
+    margin = 0.04 * (snrs[-1] - snrs[0]) or 1.0
+    return [snrs[0] - margin, snrs[-1] + margin]
+
+
+def _numbers(panels: list[Panel], metric: Metric) -> list[Number | None]:
+    found: list[Number | None] = [] if metric.line is None else [metric.line[0]]
+    for panel in panels:
+        for series in panel["series"]:
+            for name in ("y", "low", "high", "dotted"):
+                found += series.get(name, [])
+    return found

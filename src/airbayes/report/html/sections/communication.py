@@ -1,0 +1,143 @@
+"""What over-the-air sending saves: bits, channel uses and energy of one exchange of models.
+
+Over the air all N agents send m numbers at once in m channel uses. Digitally a whole model of N_b bits a number takes
+m·N_b / log2(1 + SINR) uses with everyone at once, or N·m·N_b / log2(1 + SNR) one after the other.
+"""
+
+import math
+
+import numpy as np
+
+from airbayes.channel.rate import bits_per_block
+from airbayes.network import Graph
+from airbayes.report.html.cells import mean
+from airbayes.report.html.numbers import decimals, shorts, value_range
+from airbayes.report.html.parts import Cell, Entry, Figure, Panel, Section, Table
+from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import short as short_name
+
+AIR, TOGETHER, IN_TURN = "air", "together", "turn"
+ENTRIES = (
+    Entry(AIR, "over the air", "cd_dsgld:common"),
+    Entry(TOGETHER, "digital, all at once", "q_dsgd"),
+    Entry(IN_TURN, "digital, one after the other", "dsgd"),
+)
+
+
+def communication_section(run: Run) -> Section | None:
+    params = run.num_params
+    graphs = [(name, graph) for name in run.topologies if "@" not in name and (graph := run.graph(name)) is not None]
+    if params is None or not run.snrs or not graphs or len(graphs) > 4:
+        return None
+    panels = [_panel(run, name, graph, params, energy) for energy in (False, True) for name, graph in graphs]
+    for energy in (False, True):
+        row = [panel for panel in panels if panel["energy"] == energy]
+        numbers = [value for panel in row for series in panel["series"] for value in series["y"]]
+        for panel in row:
+            panel["y"]["range"] = value_range(numbers, log=True)
+    shown = {key for panel in panels for series in panel["series"] for key in series["keys"]}
+    legend = tuple(entry for entry in ENTRIES if entry.key in shown)
+    figure = Figure("Channel uses and energy of one exchange of whole models", {"": panels}, len(graphs), legend=legend)
+    return Section(
+        "communication",
+        "What over-the-air sending saves",
+        "Over the air all agents send at the same time and the channel adds them up, so one exchange of models "
+        "costs as many channel uses as the model has parameters, however many agents there are. Digital links must "
+        "either share the channel, each being noise to the others, or wait for their turn; the figure shows what a "
+        f"whole model, {run.config.digital.value_bits} bits a parameter, would cost them.",
+        (figure,),
+        (_table(run, params, graphs),),
+        notes=(
+            "Q-DSGD does not send whole models: it fits the largest entries into the same channel uses as over the air "
+            "(table). Energy: power × channel uses of one agent, with the power limit as unit; over the air it is what "
+            "was really used, on average after burn-in.",
+        ),
+    )
+
+
+def exchange_uses(params: int, value_bits: int, snr_db: float, degrees: np.ndarray, digital) -> tuple[float, float]:
+    """Channel uses of one digital exchange of whole models: all at once (the slowest counts), and in turn."""
+    settings = {"interferers": digital.interferers, "mode": digital.rate}
+    at_once = bits_per_block(params, snr_db, degrees, **settings).min() / params  # bits a use
+    alone = bits_per_block(params, snr_db, np.zeros(1, np.int64), **settings)[0] / params
+    return params * value_bits / at_once, len(degrees) * params * value_bits / alone
+
+
+def _panel(run: Run, name: str, graph: Graph, params: int, energy: bool) -> Panel:
+    digital = run.config.digital
+    uses = [exchange_uses(params, digital.value_bits, snr, graph.degrees, digital) for snr in run.snrs]
+    agents = graph.num_agents
+    values: dict[str, np.ndarray] = {
+        TOGETHER: np.array([both[0] for both in uses]),
+        IN_TURN: np.array([both[1] / agents if energy else both[1] for both in uses]),
+    }
+    policy = next((v for v in ("cd_dsgld:common", "cd_dsgld:optimal", "cd_dsgld:truncated") if v in run.variants), None)
+    if not energy:
+        values[AIR] = np.full(len(run.snrs), float(params))
+    elif policy is not None and "power_used_mean" in run.dataset and (cells := run.cells(policy, name)) is not None:
+        values[AIR] = params * mean(cells.ok("power_used_mean"), 1)
+    title = "Energy of one agent (P × uses)" if energy else "Channel uses"
+    margin = 0.04 * (run.snrs[-1] - run.snrs[0]) or 1.0
+    return {
+        "type": "lines",
+        "energy": energy,
+        "title": f"{title} · {show_topology(name)}",
+        "x": {"label": "SNR (dB)", "range": [run.snrs[0] - margin, run.snrs[-1] + margin]},
+        "y": {"label": title, "log": True},
+        "series": [
+            {
+                "keys": [entry.key],
+                "method": entry.method,
+                "name": entry.name,
+                "x": run.snrs,
+                "y": shorts(values[entry.key]),
+            }
+            for entry in ENTRIES
+            if entry.key in values
+        ],
+    }
+
+
+def _table(run: Run, params: int, graphs: list[tuple[str, Graph]]) -> Table:
+    """What the schemes of this run really sent, at the lowest and the highest SNR."""
+    steps, agents = run.config.sampling.steps, run.config.network.agents
+    rows = []
+    ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1])))
+    for name, graph in graphs:
+        for snr in ends:
+            together, turn = exchange_uses(
+                params, run.config.digital.value_bits, snr, graph.degrees, run.config.digital
+            )
+            for variant in run.variants:
+                cells = run.cells(variant, name, snr)
+                if cells is None or not variant.startswith(("cd_", "q_")):
+                    continue
+                analog = variant.startswith("cd_")
+                kept, bits = (float(params), math.nan) if analog else (cells.mean("kept_mean"), cells.mean("bits_mean"))
+                used = cells.mean("power_used_mean") if analog else 1.0
+                saved = f"{together / params:,.1f} / {turn / params:,.0f} times" if analog else "–"
+                rows.append(
+                    (
+                        show_topology(name),
+                        f"{snr:g} dB",
+                        Cell(short_name(variant), variant),
+                        f"{decimals(kept)} ({100 * kept / params:.3g} %)" if math.isfinite(kept) else "–",
+                        "analog" if analog else decimals(bits),
+                        decimals(float(steps) * params),
+                        "–" if analog else decimals(bits * steps * agents),
+                        decimals(used * params * steps),
+                        saved,
+                    )
+                )
+    head = (
+        "graph",
+        "SNR",
+        "scheme",
+        "parameters sent a block",
+        "bits a message",
+        "channel uses, whole run",
+        "bits, whole run, all agents",
+        "energy of an agent, whole run (P × uses)",
+        "channel uses saved against whole models sent digitally, all at once / in turn",
+    )
+    return Table("What was sent", head, tuple(rows), words=(0, 1, 2))

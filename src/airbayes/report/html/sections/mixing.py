@@ -1,0 +1,39 @@
+"""R-hat and ESS: are these samples of the posterior, or of the start?"""
+
+from airbayes.experiment.config import SAMPLING_METHODS
+from airbayes.report.files import RHAT_LIMIT
+from airbayes.report.html.curves import Metric, against_snr
+from airbayes.report.html.parts import Section
+from airbayes.report.html.runs import Run
+
+METRICS = [
+    Metric("rhat", "R-hat", None, None, True, per_agent=False, line=(RHAT_LIMIT, f"{RHAT_LIMIT}")),
+    Metric("ess", "Effective sample size", None, None, True, per_agent=False),
+]
+
+
+def mixing_section(run: Run) -> Section | None:
+    samplers = [variant for variant in run.variants if variant.partition(":")[0] in SAMPLING_METHODS]
+    if "rhat" not in run.dataset or not samplers or not run.topologies:
+        return None
+    figure = against_snr(
+        run, METRICS, "R-hat and effective sample size against SNR", variants=samplers, transitions=False
+    )
+    if figure is None:
+        return None
+    poor, known = int((run.dataset.rhat > RHAT_LIMIT).sum()), int(run.dataset.rhat.notnull().sum())
+    verdict = (
+        f"R-hat is above {RHAT_LIMIT} in {poor} of {known} cells: read those as results of this protocol, not as "
+        "samples of the posterior."
+        if poor
+        else f"R-hat is at most {RHAT_LIMIT} in all {known} cells."
+    )
+    return Section(
+        "mixing",
+        "Have the chains mixed?",
+        "R-hat compares parts of a chain, or several chains, with each other: near 1 they tell the same story, above "
+        f"{RHAT_LIMIT} they have not yet forgotten where they began. The effective sample size is how many independent "
+        "samples the kept ones are worth.",
+        (figure,),
+        notes=(verdict, "The worst of the monitored quantities in each cell, the mean over seeds."),
+    )

@@ -1,0 +1,68 @@
+"""Reliability diagrams: how often a model is right, against how sure it says it is."""
+
+import math
+
+import numpy as np
+
+from airbayes.report.html.numbers import decibels, short, shorts
+from airbayes.report.html.parts import Control, Figure, Panel, Section
+from airbayes.report.html.runs import Run, is_radio, show_topology
+from airbayes.report.style import label
+
+
+def reliability_section(run: Run) -> Section | None:
+    if "bin_count" not in run.dataset:
+        return None
+    snrs = run.snrs or [math.inf]
+    frames: dict[str, list[Panel]] = {}
+    for i, topology in enumerate(run.topologies or ["none"]):
+        for j, snr in enumerate(snrs):
+            found = [_panel(run, variant, topology, snr) for variant in run.variants]
+            frames[f"{i}|{j}"] = [panel for panel in found if panel is not None]
+    if not any(frames.values()):
+        return None
+    controls = (
+        Control("Graph", tuple(map(show_topology, run.topologies or ["none"]))),
+        Control("SNR", tuple(map(decibels, snrs)), len(snrs) - 1, slider=True),
+    )
+    return Section(
+        "reliability",
+        "Reliability diagrams",
+        "Answers are sorted by how sure the model says it is; each bar shows how many of them are right, and on "
+        "the dashed diagonal it is exactly as often right as it claims. Bars below the diagonal are "
+        "over-confident, bars above it too modest; the strip below shows how many answers stand behind each bar.",
+        (Figure("Reliability diagrams, one per method", frames, 3, controls),),
+        notes=("All agents and seeds together. Methods with ideal links do not change with the SNR.",),
+    )
+
+
+def _panel(run: Run, variant: str, topology: str, snr: float) -> Panel | None:
+    cells = run.cells(variant, topology, snr)
+    if cells is None:
+        return None
+    count = cells.ok("bin_count")
+    at = decibels(snr) if is_radio(variant) else "ideal links"
+    base: Panel = {"type": "reliability", "title": label(variant), "method": variant, "under": at}
+    if not np.isfinite(count).any():
+        return base | {"lost": "Every seed diverged here."}
+    bins = count.shape[-1]
+    axes = tuple(range(count.ndim - 1))
+    total = np.nansum(count, axis=axes)
+
+    def pooled(name: str) -> np.ndarray:
+        share = np.nansum(np.nan_to_num(count) * np.nan_to_num(cells.ok(name)), axis=axes)
+        return np.where(total > 0, share / np.where(total > 0, total, 1), math.nan)
+
+    ece, accuracy = cells.mean("ece"), cells.mean("accuracy")
+    gap = float(np.nansum(total * (pooled("bin_confidence") - pooled("bin_accuracy"))) / total.sum())
+    tends = "over-confident" if gap > 0.02 else "under-confident" if gap < -0.02 else "about right on average"
+    if accuracy <= run.collapse_floor:
+        tends = "collapsed: it guesses"
+    return base | {
+        "bins": bins,
+        "count": shorts(total / total.sum(), 3),
+        "right": shorts(pooled("bin_accuracy"), 3),
+        "sure": shorts(pooled("bin_confidence"), 3),
+        "facts": f"accuracy {accuracy:.3f}, ECE {ece:.3f}: {tends}",
+        "gap": short(gap, 3),
+    }

@@ -1,0 +1,54 @@
+"""Runs to make pages of: committed results, and copies of them with hostile names, faults or lost cells."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from airbayes.experiment.store import read_dataset
+from airbayes.experiment.toml_io import load_config
+from airbayes.report.html import Run, make_run
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+SMALL = RESULTS / "paper-real"  # three methods, three graphs, two SNRs, one seed
+HOSTILE = "<img src=x onerror=document.title=0>"
+SCRIPT = "</script><script>document.title='owned'</script>"
+BOLD = "<b>bold</b> & \"quoted\" 'too'"
+
+
+def small_run(folder: Path = SMALL) -> Run:
+    return make_run(folder, load_config(folder / "config.toml"), read_dataset(folder))
+
+
+def one_graph_run() -> Run:
+    run = small_run()
+    return make_run(SMALL, run.config, run.dataset.isel(topology=[2], snr_db=[1]))
+
+
+def hostile_run() -> Run:
+    """Class, graph and experiment names that try to be markup or script."""
+    run = small_run()
+    names = [HOSTILE, SCRIPT, BOLD, "{{ 7 * 7 }}", "${alert(1)}", "a\u2028b"]
+    dataset = run.dataset.assign_attrs(class_names="\n".join(names), repeated_examples=SCRIPT, evaluated_on=HOSTILE)
+    dataset = dataset.assign_attrs(config_toml=f'name = "{SCRIPT}"')
+    dataset = dataset.assign_coords(topology=["full", "star", f"{SCRIPT.replace('/', '')}.csv"])
+    config = dataclasses.replace(run.config, name=SCRIPT)
+    return make_run(Path(HOSTILE.replace("/", "")), config, dataset)
+
+
+def lost_run() -> Run:
+    """Q-DSGD diverged at 0 dB everywhere, as the store writes it."""
+    run = small_run()
+    dataset = run.dataset.copy(deep=True)
+    where = {"method": "q_dsgd", "snr_db": 0.0}
+    for name, variable in dataset.data_vars.items():
+        if "method" in variable.dims and not str(name).endswith("_over_steps"):
+            dataset[name].loc[where] = {"status": 2, "diverged_step": 700}.get(str(name), np.nan)
+    return make_run(Path("lost"), run.config, dataset)
+
+
+def faulty_run() -> Run:
+    """The three graphs taken as one ring under a growing rate of lost links."""
+    run = small_run()
+    names = ["ring", "ring@link_outage=0.25", "ring@link_outage=0.5"]
+    return make_run(Path("faulty"), run.config, run.dataset.assign_coords(topology=names))
