@@ -49,6 +49,11 @@ def run(*args: str) -> tuple[int, set[str]]:
         (["run", "quick", "--help"], 0),
         (["run", "nonsense"], 2),
         (["run", "quick", "--nonsense"], 2),
+        (["plan", "--help"], 0),
+        (["doctor", "--help"], 0),
+        (["cite", "quick"], 0),
+        (["new", "--help"], 0),
+        (["completion", "--help"], 0),
     ],
 )
 def test_nothing_heavy_is_loaded_to_answer(args, code):

@@ -81,6 +81,20 @@ def test_every_metric_is_in_the_file_once(tracked):
     assert [line["rms"] for line in metrics] == [found[key] for key in keys]
 
 
+def test_what_was_finished_before_is_told_again(tracked, tmp_path):
+    """Of cells that other processes computed the journal holds the results alone."""
+    folder, _ = tracked
+    events, journal = EventFile(tmp_path), Journal(folder)
+    assert journal.begin(CONFIG)
+    for _ in run_variants(Builder(CONFIG), TrackingReporter([events]), journal):
+        pass
+    events.close()
+    assert read_events(tmp_path / EVENTS) == [
+        {name: value for name, value in line.items() if line["event"] == "result" or name != "w2_agent"}
+        for line in read_events(folder / EVENTS)
+    ]
+
+
 def test_told_twice_kept_once_and_forgotten_when_a_run_begins_anew(tmp_path):
     cells = enumerate_cells(CONFIG)
     values, lost = {"rms": np.array([0.5, np.nan])}, np.zeros(2, bool)

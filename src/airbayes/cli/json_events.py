@@ -38,12 +38,14 @@ class JsonReporter:
         self.last = -math.inf
 
     def begin(self, variant: str, cells: list[Cell], steps: int) -> None:
+        self.seen = None
         self.write("begin", variant=variant, cells=len(cells), steps=steps)
 
     def compiled(self, variant: str, seconds: float) -> None:
         self.write("compiled", variant=variant, seconds=seconds)
 
     def resumed(self, cells: list[Cell], step: int) -> None:
+        self.seen = None
         self.write("resumed", variant=cells[0].variant, cells=[about(cell) for cell in cells], step=step)
 
     def snapshot(self, cells: list[Cell], step: int, values: Values, lost: np.ndarray) -> None:

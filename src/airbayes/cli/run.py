@@ -114,6 +114,8 @@ def _run(
             if engine.shard is not None:
                 code = _run_share(config, folder, options, engine, journal, args, progress)
                 if code is not None:
+                    if options.json:
+                        _say_done("incomplete", folder, [], "other shards are not done")
                     return code
             with run_lock(folder, wait=engine.shard is not None, tell=tell):
                 begun = _begin(config, folder, options, journal)
@@ -128,6 +130,8 @@ def _run(
 
                         code = SweepRun(config, journal, engine, progress).run_on_cluster()
                         if code is not None:
+                            if options.json:
+                                _say_done("incomplete", folder, [], "some cells are not done")
                             return code
                     _compute(config, folder, journal, options, console, progress, anew=begun == "anew")
             return 0

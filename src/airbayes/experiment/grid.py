@@ -50,6 +50,7 @@ def run_variants(builder: Builder, reporter: Reporter, journal: Journal | None =
             if results is None:
                 done += _run_waiting(builder, ahead, reporter, journal)
             else:
+                _retell(reporter, job, results, evaluation_steps(config))
                 reporter.resumed(job, config.sampling.steps)
                 done += results
             if len(done) == len(groups[variant]):
@@ -92,6 +93,15 @@ def run_batch(builder: Builder, ready: Ready, reporter: Reporter, journal: Journ
     if journal:
         journal.finish(ready.cells, results)
     return results
+
+
+def _retell(reporter: Reporter, cells: list[Cell], results: list[CellResult], evaluated: tuple[int, ...]) -> None:
+    """What was stored of cells that another process computed, or this one before it was killed."""
+    for index, step in enumerate(evaluated):
+        seen = [{name: values[index].mean() for name, values in result.history.items()} for result in results]
+        values = {name: np.array([each[name] for each in seen]) for name in seen[0]}
+        lost = np.array([result.diverged is not None and result.diverged.step < step for result in results])
+        reporter.snapshot(cells, step, values, lost)
 
 
 def _over_agents(snapshot: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
