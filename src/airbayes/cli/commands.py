@@ -39,6 +39,18 @@ COMMANDS = (
         "class probabilities and uncertainty of objects, from a trained run",
         "airbayes.cli.predict:predict_command",
     ),
+    Command(
+        "decide",
+        "RUN",
+        "when to answer, prediction sets, and what they achieve, of a finished run",
+        "airbayes.cli.decide:decide_command",
+    ),
+    Command(
+        "export",
+        "RUN",
+        "samples of θ and an ONNX model, for other programs",
+        "airbayes.cli.export:export_command",
+    ),
     Command("data", "COMMAND ...", "simulate, inspect and convert lidar objects", "airbayes.cli.data:data_command"),
     Command(
         "bench",

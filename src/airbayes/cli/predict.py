@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from airbayes.cli.predict_show import Answers, Asked
     from airbayes.experiment.prediction import Predictions
+    from airbayes.experiment.trained import Trained
 
-USAGE = "usage: airbayes predict RUN FILE [FILE ...] [--abstain-below 0.7] [--json] [--csv FILE]"
+USAGE = "usage: airbayes predict RUN FILE [FILE ...] [--max-error 0.05] [--coverage 0.9] [--json] [--csv FILE]"
 EVERY_OBJECT = LoadOptions(min_points=1)  # few points are for the model to be unsure about
 LARGE_M = 30.0  # the longest vehicles have 25 m; what is larger is hardly one object
 HUGE_M = 1000.0  # other units, or nonsense; the network could overflow without a sign
@@ -31,6 +32,14 @@ HUGE_M = 1000.0  # other units, or nonsense; the network could overflow without 
 class PredictOptions:
     abstain_below: float | None = None
     """Decline to answer where the confidence is below this, 0 to 1."""
+    max_error: float | None = None
+    """Decline as often as needed for at most this share of wrong answers, 0 to 1; chosen on the validation objects."""
+    delta: float = 0.1
+    """Probability that more answers are wrong all the same, because the validation objects were misleading."""
+    coverage: float | None = None
+    """Also give sets of classes that hold the true one with this probability, 0 to 1."""
+    sets: Literal["lac", "aps", "aps-randomised"] = "lac"
+    """Kind of these sets."""
     draws: int = 1
     """Average over so many random draws of each object's points; 1 is what the run's own scores are of."""
     limit: int = 40
@@ -59,6 +68,9 @@ class ModelOptions:
     """Of which agent."""
 
 
+MOST_TRUSTED = ModelOptions()
+
+
 def predict_command(args: list[str]) -> int:
     import tyro
 
@@ -69,7 +81,7 @@ def predict_command(args: list[str]) -> int:
         files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE ...")]
         """Objects: single clouds (npy, npz, bin, pcd, ply, xyz, csv, txt), object sets (npz), data sets (folders)."""
         options: Annotated[PredictOptions, tyro.conf.arg(name="")] = PredictOptions()
-        model: Annotated[ModelOptions, tyro.conf.arg(name="")] = ModelOptions()
+        model: Annotated[ModelOptions, tyro.conf.arg(name="")] = MOST_TRUSTED
         load: Annotated[LoadOptions, tyro.conf.arg(name="")] = EVERY_OBJECT
 
     given = tyro.cli(
@@ -91,7 +103,8 @@ def predict_command(args: list[str]) -> int:
 
         found = predict_clouds(trained, clouds, given.options.draws)
     _check_finite(asked, found)
-    answers = Answers(asked, found, trained.class_names, given.options.abstain_below)
+    abstain_below, sets = _promised(given.run, trained, found, given.options, notes)
+    answers = Answers(asked, found, trained.class_names, abstain_below, sets)
     top = notes if given.options.json else make_console()
     top.print(f"Model: {printable(str(trained), 200)}", markup=False)
     if len(trained.theta) == 1:
@@ -109,6 +122,12 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
         raise AirbayesError(f"Name at least one file with objects.\n  {USAGE}")
     if options.abstain_below is not None and not 0 <= options.abstain_below <= 1:
         raise AirbayesError(f"--abstain-below {options.abstain_below}: need a probability, 0 to 1.")
+    if options.abstain_below is not None and options.max_error is not None:
+        raise AirbayesError("--abstain-below and --max-error both choose the threshold; give one of them.")
+    for name in ("max_error", "delta", "coverage"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < 1:
+            raise AirbayesError(f"--{name.replace('_', '-')} {value}: need a number between 0 and 1.")
     if options.draws < 1 or options.limit < 1:
         raise AirbayesError(f"--draws {options.draws} --limit {options.limit}: both need at least 1.")
     if options.csv is None:
@@ -117,6 +136,36 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
         raise AirbayesError(f"--csv {options.csv}: need a file in a folder that exists.")
     if options.csv.exists() and not options.force:
         raise AirbayesError(f"{options.csv} exists. Use another name, or --force to replace it.")
+
+
+def _promised(
+    run: Path, trained: "Trained", found: "Predictions", options: PredictOptions, notes: "Console"
+) -> tuple[float | None, np.ndarray | None]:
+    """The threshold and the prediction sets that keep what was asked for, from the run's validation objects."""
+    if options.max_error is None and options.coverage is None:
+        return options.abstain_below, None
+    from airbayes.experiment.calibration import held_out_objects
+    from airbayes.experiment.decisions import CALIBRATION_SEED, TEST_SEED, Promise, chosen_threshold, one_view_each
+    from airbayes.metrics.conformal import calibrate, prediction_sets, scores_for
+
+    held = one_view_each(held_out_objects(run, trained, "validation").predicted_with(trained, options.draws))
+    abstain_below, sets = options.abstain_below, None
+    about = plural(len(held), "validation object")
+    if options.max_error is not None:
+        chosen = chosen_threshold(held, Promise(max_error=options.max_error, delta=options.delta))
+        # Answers need a confidence above the threshold, a float32: the next one is the least that answers.
+        abstain_below = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))
+        abstain_below = 0.0 if abstain_below < 0 else abstain_below
+        text = f"{chosen.wrong} of {chosen.answered} wrong above it, bound {chosen.bound:.1%}"
+        if chosen.answered == 0:
+            text = "not enough to promise that, so nothing is answered"
+        notes.print(f"Threshold from {about}: {text}.", markup=False)
+    if options.coverage is not None:
+        scores = scores_for(options.sets, held.probabilities, CALIBRATION_SEED)
+        quantile = calibrate(scores, held.labels, options.coverage)
+        sets = prediction_sets(scores_for(options.sets, found.probabilities, TEST_SEED), quantile)
+        notes.print(f"Sets ({options.sets}) from {about}, for objects like them.", markup=False)
+    return abstain_below, sets
 
 
 def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "tuple[list[Asked], list[np.ndarray]]":

@@ -43,6 +43,7 @@ class Answers:
     found: Predictions
     class_names: tuple[str, ...]
     abstain_below: float | None
+    sets: np.ndarray | None = None  # bool [object, class], prediction sets
 
     def labels(self) -> np.ndarray:
         """The true class of every object; -1 where it is not known or was not learned."""
@@ -62,6 +63,9 @@ class Answers:
             _short(found.probabilities),
             strict=False,
         )
+        sets = [{}] * len(self.asked)
+        if self.sets is not None:
+            sets = [{"set": [name for name, held in zip(names, row, strict=True) if held]} for row in self.sets]
         return [
             {
                 "file": each.file,
@@ -72,9 +76,12 @@ class Answers:
                 "confidence": confidence,
                 "entropy": entropy,
                 "mutual_information": information,
+                **held,
                 "probabilities": dict(zip(names, probabilities, strict=True)),
             }
-            for each, predicted, answers, confidence, entropy, information, probabilities in columns
+            for (each, predicted, answers, confidence, entropy, information, probabilities), held in zip(
+                columns, sets, strict=False
+            )
         ]
 
 
@@ -100,6 +107,8 @@ def _table(answers: Answers, limit: int, class_names: tuple[str, ...]) -> Table:
         table.add_column(name)
     for name in ("confidence", "entropy", "mutual inf."):
         table.add_column(name, justify="right")
+    if answers.sets is not None:
+        table.add_column("set")
     for name in class_names:
         table.add_column(_name(name), justify="right")
     for each, record in zip(answers.asked, answers.records(limit), strict=False):
@@ -107,9 +116,17 @@ def _table(answers: Answers, limit: int, class_names: tuple[str, ...]) -> Table:
         said = Text("abstains", style="dim") if record["abstains"] else _name(record["predicted"])
         said.stylize("red" if wrong and not record["abstains"] else "")
         numbers = [record[name] for name in ("confidence", "entropy", "mutual_information")]
-        numbers += [record["probabilities"][name] for name in class_names]
+        held = [Text(" ".join(_name(name).plain for name in record["set"]) or "∅")] if "set" in record else []
+        shares = [f"{record['probabilities'][name]:.3f}" for name in class_names]
         truth = [_name(each.truth or "–")] if truths else []
-        table.add_row(Text(printable(each.shown, NAME + 12)), *truth, said, *(f"{number:.3f}" for number in numbers))
+        table.add_row(
+            Text(printable(each.shown, NAME + 12)),
+            *truth,
+            said,
+            *(f"{number:.3f}" for number in numbers),
+            *held,
+            *shares,
+        )
     for column in table.columns:
         column.no_wrap = True
     return table
@@ -126,6 +143,13 @@ def print_tally(count: Tally, answers: Answers, console: Console) -> None:
         line = f"Accuracy {_share(count.right, count.labelled)}"
         if answers.abstain_below is not None:
             line += f" on all, {_share(count.right_answered, count.labelled_answered)} on the answered ones"
+        console.print(line + ".", markup=False)
+    if answers.sets is not None:
+        labels = answers.labels()
+        known = labels >= 0
+        line = f"Sets: {answers.sets.sum(axis=1).mean():.2f} classes on average"
+        if known.any():
+            line += f", holding the truth in {answers.sets[known, labels[known]].mean():.1%} of {known.sum():,}"
         console.print(line + ".", markup=False)
     strange = Counter(each.truth for each in answers.asked if each.truth not in (None, *answers.class_names))
     if strange:
@@ -152,6 +176,7 @@ def to_csv(answers: Answers) -> str:
 
 def _plain(value: object) -> object:
     """Text without control characters, and none that a spreadsheet would take for a formula."""
+    value = " | ".join(value) if isinstance(value, list) else value  # a prediction set
     if not isinstance(value, str):
         return value
     text = printable(value, 1000)

@@ -96,7 +96,7 @@ def open_trained(folder: Path, wanted: Wanted = BEST) -> Trained:
     return Trained(stored, wanted.agent, names, model, theta, points, scale_m, config.lidar.source)
 
 
-def choose(cells: list[StoredCell], wanted: Wanted, folder: Path) -> StoredCell:
+def choose(cells: list[StoredCell], wanted: Wanted, folder: Path, what: str = "samples") -> StoredCell:
     """The most trustworthy of those that fit: by method, then highest SNR, full graph first, lowest seed."""
     fitting = [each for each in cells if wanted.fits(each)]
     if not fitting:
@@ -105,9 +105,9 @@ def choose(cells: list[StoredCell], wanted: Wanted, folder: Path) -> StoredCell:
         listed = "".join(f"\n  {printable(str(each.cell), 100)}" for each in cells[:LISTED])
         more = f"\n  and {len(cells) - LISTED} more" if len(cells) > LISTED else ""
         raise ResultsError(
-            f"{folder} has no samples of {asked or 'any model'}. Stored are:{listed}{more}"
+            f"{folder} has no {what} of {asked or 'any model'}. Stored are:{listed}{more}"
             if cells
-            else f"{folder} has no samples of any model: all its cells diverged."
+            else f"{folder} has no {what} of any model: all its cells diverged."
         )
     return min(fitting, key=_rank)
 

@@ -1,0 +1,83 @@
+"""What `airbayes decide` prints."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from airbayes.cli.progress import plural
+from airbayes.data.text import printable
+
+SCORES = {
+    "confidence": "1 − confidence",
+    "entropy": "entropy",
+    "mutual_information": "mutual information (epistemic)",
+    "expected_entropy": "expected entropy (aleatoric)",
+    "energy": "energy",
+}
+
+
+def print_decisions(record: dict, class_names: tuple[str, ...], console: Console) -> None:
+    objects, curve = record["objects"], record["risk_coverage"]
+    instances = f" of {objects['test_instances']:,} instances" if objects["test_instances"] < objects["test"] else ""
+    console.print(f"{plural(objects['test'], 'test object')}{instances}, accuracy {record['accuracy']:.1%}.")
+    console.print(f"Risk-coverage curve: AURC {curve['aurc']:.4f}, of which {curve['excess_aurc']:.4f} is avoidable.\n")
+    console.print(_uncertainty_table(record["uncertainty"]))
+    if record["threshold"] is None:
+        console.print("No validation objects: no threshold and no prediction sets can be promised.")
+    else:
+        _print_threshold(record, console)
+        console.print(_set_table(record["sets"], class_names))
+        low, high = next(iter(record["sets"].values()))["expected"]
+        held = plural(objects["validation_instances"], "validation instance")
+        wanted = f"Sets were to cover {record['promise']['coverage']:.0%}"
+        console.print(f"{wanted}; with {held} 90 % of calibrations cover {low:.1%} to {high:.1%} of new objects.\n")
+    if "strange" in record:
+        _print_strange(record["strange"], console)
+
+
+def _uncertainty_table(rows: dict) -> Table:
+    table = Table("nats", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("all", "right answers", "wrong answers"):
+        table.add_column(name, justify="right")
+    for name, means in rows.items():
+        table.add_row(SCORES[name], *(f"{means[key]:.3f}" for key in ("all", "right", "wrong")))
+    return table
+
+
+def _print_threshold(record: dict, console: Console) -> None:
+    found, promise = record["threshold"], record["promise"]
+    asked = f"At most {promise['max_error']:.1%} wrong answers, with probability {1 - promise['delta']:.0%}"
+    if found["answers"] == "never":
+        console.print(f"{asked}: cannot be promised with so few validation objects, or so many errors. Never answer.")
+        return
+    when = "always answer" if found["answers"] == "always" else f"answer above a confidence of {found['value']:.4f}"
+    seen = f"{found['validation_wrong']} of {found['validation_answered']} wrong on validation"
+    console.print(f"{asked}: {when} ({seen}, bound {found['bound']:.1%}).")
+    error = "–" if found["test_error"] is None else f"{found['test_error']:.1%}"
+    console.print(f"On the test objects: {found['test_coverage']:.1%} answered, {error} of the answers wrong.\n")
+
+
+def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
+    table = Table("prediction sets", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("coverage", "mean size", "empty", "single"):
+        table.add_column(name, justify="right")
+    for name in class_names:
+        table.add_column(Text(printable(name, 12)), justify="right")
+    for kind, found in sets.items():
+        shares = found["share_of_size"]
+        numbers = [f"{found['coverage']:.1%}", f"{found['mean_size']:.2f}", f"{shares[0]:.1%}", f"{shares[1]:.1%}"]
+        numbers += ["–" if value is None else f"{value:.1%}" for value in found["coverage_per_class"]]
+        table.add_row(kind, *numbers)
+    return table
+
+
+def _print_strange(found: dict, console: Console) -> None:
+    listed = ", ".join(f"{printable(name, 20)} {count:,}" for name, count in found["classes"].items())
+    console.print(f"Strange objects ({listed}) against {found['known']:,} test objects:", markup=False)
+    table = Table("score", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("AUROC", justify="right")
+    table.add_column("false alarms at 95 % found", justify="right")
+    for name, row in found["scores"].items():
+        table.add_row(SCORES[name], f"{row['auroc']:.3f}", f"{row['false_alarms_at_95']:.1%}")
+    console.print(table)

@@ -1,0 +1,146 @@
+"""`airbayes decide`, and the promises of `airbayes predict`, as people use them."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from experiment.made_folder import write_made
+from experiment.trained_run import make_objects, write_trained
+
+from airbayes.cli.main import main
+from airbayes.data import load_objects, save_objects
+from airbayes.experiment.calibration import held_out_objects
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.decisions import Promise, chosen_threshold
+from airbayes.experiment.prediction import predict_clouds
+from airbayes.experiment.prediction_files import Part, Predictions, write_predictions
+from airbayes.experiment.trained import open_trained
+
+CELL = Cell("cd_dsgld", "common", "full", 30.0, 0)
+NAMES = ("flat", "tall", "round")
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    return int(stop.value.code or 0)
+
+
+def part_of(objects, rows: np.ndarray) -> Part:
+    """Uniform predictions: `predict` makes its own."""
+    count = len(rows)
+    uniform = np.full((count, 3), 1 / 3, np.float32)
+    label = objects.label[rows].astype(np.int32)
+    return Part(uniform, label, np.zeros(count, np.float32), rows, objects.groups[rows].astype(np.int32))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A run whose held-out objects are in set.npz: even rows are validation, odd rows test objects."""
+    place = tmp_path_factory.mktemp("decide")
+    objects = make_objects(60)
+    save_objects(place / "set.npz", objects)
+    folder = write_trained(place / "run", [CELL], source=str(place / "set.npz"))
+    rows = np.arange(len(objects))
+    write_predictions(folder, {CELL: Predictions(part_of(objects, rows[1::2]), part_of(objects, rows[::2]))})
+    xr.Dataset(attrs={"class_names": "\n".join(NAMES)}).to_netcdf(folder / "results.nc", engine="h5netcdf")
+    save_objects(
+        place / "odd.npz", dataclasses.replace(make_objects(5, seed=9), class_names=("flat", "[b]tram", "round"))
+    )
+    return place
+
+
+def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
+    folder = write_made(tmp_path / "made", 0, 2)
+    assert run("decide", str(folder), "--method", "q_dsgd", "--seed", "1") == 0
+    text = capsys.readouterr().out
+    assert "q_dsgd full 30 dB seed 1, agent 0" in text
+    assert "5 test objects of 3 instances" in text
+    assert "cannot be promised with so few validation objects" in text
+    assert "aps-randomised" in text
+    content = json.loads((folder / "decisions.json").read_text())
+    assert len(content["cells"]) == 16
+    assert content["class_names"] == ["class 0", "class 1", "class 2"]
+    assert run("decide", str(folder), "--json", "--coverage", "0.5") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["promise"]["coverage"] == 0.5
+    assert record["sets"]["lac"]["quantile"] is not None
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["nowhere"], "nowhere stores no predictions"),
+        (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
+        (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
+        (["run", "--agent", "1"], "predictions are stored of agent 0 only"),
+        (["run", "--strange", "set.npz"], "all objects are of classes that the run has learned"),
+    ],
+)
+def test_bad_input_is_one_clear_message(args, says, place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    assert run("decide", *args) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    assert run("decide", "run", "--strange", "odd.npz", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["strange"]
+    assert found["classes"] == {"[b]tram": 5}
+    assert found["known"] == 90
+    assert set(found["scores"]) == {"confidence", "entropy", "mutual_information", "expected_entropy", "energy"}
+    assert all(0 <= row["auroc"] <= 1 for row in found["scores"].values())
+    assert run("decide", "run", "--strange", "odd.npz") == 0
+    assert "Strange objects ([b]tram 5) against 90 test objects" in capsys.readouterr().out
+
+
+def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
+    """The threshold and the sets are those of the validation objects, predicted as the new objects are."""
+    monkeypatch.chdir(place)
+    trained = open_trained(place / "run")
+    held = held_out_objects(place / "run", trained, "validation").predicted_with(trained)
+    objects = load_objects(place / "set.npz")
+    found = predict_clouds(trained, [objects.cloud(row) for row in range(0, len(objects), 2)])
+    np.testing.assert_array_equal(held.probabilities, found.probabilities)
+    chosen = chosen_threshold(held, Promise(max_error=0.9, delta=0.5))
+    assert np.isfinite(chosen.value) or chosen.value == -np.inf
+    args = ["--max-error", "0.9", "--delta", "0.5", "--coverage", "0.8", "--sets", "aps"]
+    assert run("predict", "run", "set.npz", *args, "--json") == 0
+    captured = capsys.readouterr()
+    records = [json.loads(line) for line in captured.out.splitlines()]
+    assert f"{chosen.wrong} of {chosen.answered} wrong above it" in captured.err
+    answered = sum(not each["abstains"] for each in records[::2])
+    assert answered == chosen.answered
+    covered = np.mean([each["truth"] in each["set"] for each in records[::2]])
+    assert covered >= 73 / 90  # rank ⌈91 · 0.8⌉ of the 90 that were calibrated on
+    assert all(each["predicted"] in each["set"] for each in records)  # APS that is not randomised is never empty
+    assert run("predict", "run", "odd.npz", "--coverage", "0.8", "--csv", str(place / "out.csv"), "--force") == 0
+    text = capsys.readouterr().out
+    assert "Sets: " in text
+    assert "set" in (place / "out.csv").read_text().splitlines()[0].split(",")
+    assert run("predict", "run", "odd.npz", "--max-error", "0.001") == 0
+    captured = capsys.readouterr()
+    assert "nothing is answered" in captured.err
+    assert "0 answered" in captured.out
+    assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
+    assert "both choose the threshold" in capsys.readouterr().err
+
+
+def test_a_source_that_has_changed_is_noticed(place, tmp_path, capsys):
+    objects = load_objects(place / "set.npz")
+    for changed, says in (
+        (objects.select(np.arange(20)), "20 objects are left"),
+        (dataclasses.replace(objects, label=objects.label[::-1].copy()), "its labels are others"),
+        (None, "are not at hand"),
+    ):
+        source = tmp_path / f"{says[:3]}.npz"
+        folder = write_trained(tmp_path / says[:3], [CELL], source=str(source))
+        rows = np.arange(len(objects))
+        write_predictions(folder, {CELL: Predictions(part_of(objects, rows), part_of(objects, rows))})
+        if changed is not None:
+            save_objects(source, changed)
+        assert run("predict", str(folder), str(place / "odd.npz"), "--coverage", "0.9") == 2
+        assert says in capsys.readouterr().err
