@@ -10,7 +10,7 @@ from rich.console import Console
 
 from airbayes.cli.json_events import JsonReporter
 from airbayes.cli.live_table import LiveTable, choose_rows, clock, number_range, window
-from airbayes.cli.progress import LineReporter
+from airbayes.cli.progress import LineReporter, make_reporter
 from airbayes.cli.run_state import RunState
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import (
@@ -21,6 +21,7 @@ from airbayes.experiment.config import (
     SamplingConfig,
 )
 from airbayes.experiment.problem import Metrics
+from airbayes.experiment.reporter import Reporter
 from airbayes.experiment.results import CellResult, Divergence
 
 CONFIG = ExperimentConfig(
@@ -55,7 +56,7 @@ def values(cells, mean_accuracy=0.7):
     }
 
 
-def half_way(state: RunState, *others, clock: Clock | None = None):
+def half_way(state: Reporter, *others, clock: Clock | None = None):
     """dsgld finished in 10 s, one cell diverged; cd_dsgld at step 40 after 8 s more."""
     told = [state, *others]
     first, second = GROUPS["dsgld"], GROUPS["cd_dsgld:common"]
@@ -107,6 +108,32 @@ def test_methods_that_have_not_run_are_taken_to_be_as_slow_as_the_others():
     now.now += 10
     state.advance(GROUPS["dsgld"], 100)
     assert state.eta_s() == pytest.approx(20)  # eight cells after four that took ten seconds
+
+
+def test_a_batch_is_done_when_the_next_one_is_compiled():
+    state = RunState(CONFIG, CELLS)
+    first, second = GROUPS["dsgld"][:2], GROUPS["dsgld"][2:]
+    state.begin("dsgld", GROUPS["dsgld"], 100)
+    state.compiled("dsgld", 0.0)
+    state.advance(first, 100)
+    assert state.cells[first[0]].status == "running"  # its results are being computed
+    state.compiled("dsgld", 0.0)
+    state.advance(second, 50)
+    assert [state.cells[cell].status for cell in GROUPS["dsgld"]] == ["done", "done", "running", "running"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_live_table_on_a_terminal_and_lines_elsewhere(terminal, tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = io.StringIO()
+    console = Console(file=stream, width=90, height=30, force_terminal=terminal)
+    with make_reporter(console, CONFIG, tmp_path) as reporter:
+        half_way(reporter)
+    text = stream.getvalue()
+    assert ("cells done" in text) == terminal
+    assert ("dsgld: 4 cells, 100 steps" in text) != terminal
+    assert (text.count("\x1b[?25l"), text.count("\x1b[?25h")) == ((1, 1) if terminal else (0, 0))  # the cursor is back
+    assert len((tmp_path / "events.jsonl").read_text().splitlines()) == 4 + 4 + 8
 
 
 def test_a_run_that_goes_on_is_timed_from_where_it_stood():

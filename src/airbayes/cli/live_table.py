@@ -98,7 +98,8 @@ def _table(state: RunState, rows: list[Row], width: int) -> Table:
     columns["status"] = [_status(state, row) for row in rows]
     for name in shown_names(state.config):
         columns[NAMES[name]] = [_numbers(row, name) for row in rows]
-    at_work = [_at_work(state, row) for row in rows]
+    batch = set(state.batch)
+    at_work = [_at_work(state, row, batch) for row in rows]
     columns["steps/s"] = [_number(state.rate()) if now else "" for now in at_work]
     columns["left"] = [clock(state.batch_eta_s()) if now else "" for now in at_work]
     for name in ("graph", "SNR"):
@@ -169,10 +170,10 @@ def _status(state: RunState, row: Row) -> str:
     return words
 
 
-def _at_work(state: RunState, row: Row) -> bool:
+def _at_work(state: RunState, row: Row, batch: set[Cell]) -> bool:
     """Whether its steps are being computed now."""
     running = bool(state.batch) and state.cells[state.batch[0]].step < state.steps
-    return running and row.status == RUNNING and any(cell in state.batch for cell in row.cells)
+    return running and row.status == RUNNING and any(cell in batch for cell in row.cells)
 
 
 def _graphs(row: Row) -> str:

@@ -40,6 +40,9 @@ class RunState:
             self.cells.setdefault(cell, CellState()).status = COMPILING
 
     def compiled(self, variant: str, seconds: float) -> None:
+        for cell in self.batch:  # an earlier batch of this variant, whose results come with the last one
+            if self.cells[cell].status == RUNNING:
+                self.cells[cell].status = DONE
         self.batch, self.batch_step, self.batch_begun = [], 0, self.clock()
 
     def resumed(self, cells: list[Cell], step: int) -> None:
