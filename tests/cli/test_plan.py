@@ -37,6 +37,7 @@ def test_the_weakest_link_decides(tmp_path, capsys):
         (["rong"], "ring"),
         (["ring", "--snr-db", "3", "--distance-m", "3"], "--snr-db and --distance-m each say"),
         (["ring", "--side-m", "100"], "no positions"),
+        (["full", "--agents", "1"], "nothing to plan"),
         (["ring", "--eta", "0", "--params", "0"], "2 errors"),
         (["ring", "--distance-m", "0"], "distance_m must be positive"),
         (["ring", "--out", ""], "--out is empty"),

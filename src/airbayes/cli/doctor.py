@@ -25,7 +25,7 @@ FEATURES = {  # extra → what it is for
     "lidar": "reading Argoverse 2",
     "mlflow": "`airbayes run --track mlflow`",
     "tensorboard": "`airbayes run --track tensorboard`",
-    "onnx": "`airbayes export` to ONNX",
+    "export": "`airbayes export`, models as ONNX",
 }
 FOR_DEVELOPERS = ("test", "docs")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -85,7 +85,7 @@ def examine() -> Iterator[Finding]:
     for extra, missing in sorted(missing_by_extra().items()):
         what = FEATURES.get(extra, f"extra {extra}")
         install = f"pip install 'airbayes[{extra}]'"
-        text = f"{what}: there" if not missing else f"{what} needs {', '.join(missing)}: {install}"
+        text = f"{what}: there" if not missing else f"{what}: needs {', '.join(missing)}; {install}"
         yield Finding(extra, MISSING if missing else OK, text)
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     yield Finding("browser", OK if browser else MISSING, browser or "no Chromium: HTML reports are not tested in one")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from airbayes.cli.progress import make_console
-from airbayes.errors import AirbayesError, ConfigError
+from airbayes.errors import AirbayesError, ConfigError, GraphError
 
 if TYPE_CHECKING:
     from airbayes.experiment.plan import GraphPlan, PointPlan
@@ -135,6 +135,10 @@ def _plan(
     graphs, points, budgets = [], [], {}
     for name in dict.fromkeys(names):
         graph = build_graph(config, name)
+        if not graph.num_edges:
+            raise GraphError(
+                f"{name} has {graph.num_agents} agent and no links: there is nothing to plan. Use --agents."
+            )
         check_connected(graph)
         weight = resolve(graph, options.weights)
         plan = plan_graph(name, graph, float(weight), setting)
@@ -164,8 +168,6 @@ def _budget(name: str, graph: "Graph", options: PlanOptions) -> "LinkBudget | No
         distances = np.full(graph.num_edges, options.distance_m)
     else:
         return None
-    if not graph.num_edges:
-        raise AirbayesError(f"{name} has no links, so there is no link budget.")
     radio = Radio(
         options.tx_dbm,
         options.bandwidth_hz,
