@@ -1,10 +1,10 @@
-"""Files that are whole or not there: written under another name, flushed, and moved into place."""
+"""Files that are whole or not there: written under another name, flushed, and moved into place; read within limits."""
 
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-from airbayes.errors import ResultsError
+from airbayes.errors import AirbayesError, ResultsError
 
 
 def write_text(path: Path, text: str) -> None:
@@ -30,3 +30,17 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_limited(path: Path, most: int, error: type[AirbayesError] = ResultsError) -> bytes:
+    """A whole file of at most so many bytes; no pipe or device, which might never end."""
+    try:
+        if not path.is_file():
+            raise error(f"Cannot read {path}: it is missing, or not a file.")
+        size = path.stat().st_size
+        if size > most:
+            raise error(f"Cannot read {path}: it has {size:,} bytes; the limit is {most:,}.")
+        with open(path, "rb") as handle:
+            return handle.read(size)  # no more, even if it grows meanwhile
+    except (OSError, ValueError) as problem:  # ValueError: a name that no file can have
+        raise error(f"Cannot read {path}: {getattr(problem, 'strerror', None) or problem}.") from None

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.errors import ResultsError
+from airbayes.files import read_limited
+from airbayes.text import printable
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -57,6 +59,8 @@ def read_record(path: Path) -> tuple[dict[str, np.ndarray], dict]:
     for name, entry in content["arrays"].items():
         file = path / Path(entry["file"]).name  # a manifest cannot point outside its folder
         try:
+            if not file.is_file():  # a pipe might never end
+                raise ResultsError(f"Cannot read {file}: it is missing, or not a file.")
             if file.stat().st_size != entry["bytes"]:
                 raise ResultsError(f"{file} has {file.stat().st_size:,} bytes where {entry['bytes']:,} were written.")
             if _sha256(file) != entry["sha256"]:
@@ -65,29 +69,26 @@ def read_record(path: Path) -> tuple[dict[str, np.ndarray], dict]:
         except OSError as error:
             raise ResultsError(f"Cannot read {file}: {error.strerror or error}.") from None
         except ValueError as error:
-            raise ResultsError(f"{file} is no array ({error}).") from None
+            raise ResultsError(f"{printable(str(file), 400)} is no array ({printable(str(error), 200)}).") from None
     return arrays, content["facts"]
 
 
 def _read_manifest(path: Path) -> dict:
     try:
-        if path.stat().st_size > MOST_MANIFEST:
-            raise ResultsError(f"{path} has {path.stat().st_size:,} bytes; a manifest has at most {MOST_MANIFEST:,}.")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_limited(path, MOST_MANIFEST).decode("utf-8"))
         if content["version"] != VERSION:
             raise ResultsError(f"{path} has version {content['version']}; this airbayes reads version {VERSION}.")
         if content.pop("sha256") != _digest(content):
             raise ResultsError(f"{path} has changed since it was written (sha256 differs).")
         for entry in content["arrays"].values():
-            if not (isinstance(entry["file"], str) and isinstance(entry["bytes"], int)):
+            texts = isinstance(entry["file"], str) and isinstance(entry["sha256"], str)
+            if not (texts and isinstance(entry["bytes"], int)):
                 raise ValueError("an entry has the wrong type")
         if not isinstance(content["facts"], dict):
             raise ValueError("the facts are no table")
         return content
-    except OSError as error:
-        raise ResultsError(f"Cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ResultsError(f"{path} is damaged ({type(error).__name__}: {error}).") from None
+        raise ResultsError(f"{path} is damaged ({type(error).__name__}: {printable(str(error), 200)}).") from None
 
 
 def _load(file: Path) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -39,7 +40,9 @@ def home(tmp_path_factory) -> Path:
     """A folder with the experiment, its undisturbed results in `whole`."""
     folder = tmp_path_factory.mktemp("interrupted")
     (folder / "small.toml").write_text(EXPERIMENT)
-    assert finish(folder, "whole").returncode == 0
+    began = time.monotonic()
+    assert finish(folder, "whole", "--checkpoint-every", "0").returncode == 0
+    (folder / "seconds").write_text(str(time.monotonic() - began))
     return folder
 
 
@@ -74,22 +77,30 @@ def assert_same_results(home: Path, out: str) -> None:
 
 
 def test_killed_at_random_moments(home: Path):
+    """Some kills hit the imports, most a run at work, a few the writing of results: all are survived."""
     draw = random.Random(SEED)
-    kills = 0
+    whole = float((home / "seconds").read_text())  # of an undisturbed run, on this machine at this moment
+    out, kills, at_work, with_states, ends = home / "killed", 0, 0, 0, 0
     while kills < KILLS:
         running = command(home, "killed", "--checkpoint-every", "0")
-        # Long enough that about every second process gets past its imports and on with the work.
-        deadline = time.monotonic() + draw.uniform(0.5, 9.0)
+        deadline = time.monotonic() + draw.uniform(0.05, 1.0) * whole
         while running.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
-        if running.poll() is not None:  # done before its time: start over, so that all kills hit a run at work
+        if running.poll() is not None:  # done before its time: start over, for this was no kill
             assert running.returncode == 0, running.communicate()[0]
             assert_same_results(home, "killed")
-            (home / "killed" / "summary.json").unlink()
-            (home / "killed" / "results.nc").unlink()
+            shutil.rmtree(out)
+            ends += 1
+            continue
         running.send_signal(signal.SIGKILL)
         running.communicate()
         kills += 1
+        at_work += (out / "progress" / "begun").exists()
+        with_states += bool(list(out.glob("progress/*/step-*")) + list(out.glob("progress/*/done")))
+    sys.stdout.write(
+        f"{kills} kills: {at_work} of a run at work, {with_states} with states on disk; {ends} runs ended between.\n"
+    )
+    assert at_work
     assert finish(home, "killed").returncode == 0
     assert_same_results(home, "killed")
 

@@ -98,6 +98,7 @@ def test_other_experiments_are_refused_with_what_differs(tmp_path):
 def test_another_version_is_refused(tmp_path):
     a, b = write_made(tmp_path / "a", 0, 1), write_made(tmp_path / "b", 1, 1)
     dataset = read_dataset(b).assign_attrs(airbayes_version="9.9")
+    (b / "SHA256SUMS").unlink()
     dataset.to_netcdf(b / "results.nc", engine="h5netcdf")
     with pytest.raises(ResultsError, match=r"airbayes_version: '.*' → '9.9'"):
         merge_folders([a, b], tmp_path / "out")

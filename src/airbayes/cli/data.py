@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 from rich.console import Console
+from rich.text import Text
 
 from airbayes.cli.progress import make_console
 from airbayes.data.object_file import save_objects
 from airbayes.data.objects import ObjectSet
 from airbayes.errors import AirbayesError
+from airbayes.text import printable
 
 USAGE = """\
 airbayes data: point clouds of objects.
@@ -166,7 +168,7 @@ def _simulate(args: list[str], console: Console) -> int:
 def _load(path: Path, options: LoadOptions):
     from airbayes.data.formats import load, parse_classes
 
-    with make_console(stderr=True).status(f"reading {path.name} ..."):
+    with make_console(stderr=True).status(Text(f"reading {printable(path.name)} ...")):
         return load(
             path,
             options.format,

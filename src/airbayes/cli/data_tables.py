@@ -5,20 +5,21 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from airbayes.cli.progress import plural
 from airbayes.data.formats import LoadReport
 from airbayes.data.objects import ObjectSet
-from airbayes.data.text import printable
+from airbayes.text import printable
 
 
 def print_objects(path: Path, objects: ObjectSet, console: Console) -> None:
     """Objects, instances, points and ranges of every class."""
     instances, scenes = len(set(objects.groups.tolist())), len(set(objects.scene.tolist()))
     totals = f"{plural(len(objects), 'object')}, {plural(instances, 'instance')}, {plural(scenes, 'scene')}"
-    console.print(f"[bold]{escape(printable(str(path), 400))}[/]: {totals}, {plural(len(objects.points), 'point')}")
+    console.print(Text(printable(str(path), 400), "bold"), end="")
+    console.print(f": {totals}, {plural(len(objects.points), 'point')}")
     table = Table("class", title="median (5 % to 95 %)", title_justify="right")
     for name in ("objects", "instances", "points per object", "range, m"):
         table.add_column(name, justify="right")
@@ -26,12 +27,12 @@ def print_objects(path: Path, objects: ObjectSet, console: Console) -> None:
     for label, name in enumerate(objects.class_names):
         mine = objects.label == label
         table.add_row(
-            escape(printable(name)),
+            printable(name),
             f"{np.count_nonzero(mine):,}",
             f"{len(set(objects.groups[mine].tolist())):,}",
             _spread(objects.counts[mine], 0),
             _spread(objects.range_m[mine], 1),
-            escape(_listed(Counter(objects.source_class[mine].tolist()))),
+            _listed(Counter(objects.source_class[mine].tolist())),
         )
     console.print(table)
 

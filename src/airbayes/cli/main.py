@@ -6,6 +6,9 @@ import sys
 from airbayes import __version__
 from airbayes.cli.commands import find_command, help_lines, load_command, unknown_command
 from airbayes.errors import AirbayesError
+from airbayes.text import printable
+
+MOST_LINE = 2000  # characters of one line of an error
 
 USAGE = """\
 airbayes: Bayesian federated learning over the air.
@@ -24,6 +27,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run a command; exit code 2 for bad input, 130 after Ctrl-C."""
     args = list(sys.argv[1:] if argv is None else argv)
     try:
+        _check_arguments(args)
         sys.exit(_dispatch(args))
     except AirbayesError as error:
         if "--debug" in args:
@@ -51,8 +55,19 @@ def _dispatch(args: list[str]) -> int:
     return load_command(command)(args[1:])
 
 
+def _check_arguments(args: list[str]) -> None:
+    """Names with line breaks or control characters could pass for something else wherever they are shown."""
+    for place, arg in enumerate(args, start=1):
+        if not arg.isprintable():
+            raise AirbayesError(
+                f"Argument {place}, {printable(arg)!r}, holds a control character, a line break or what is no UTF-8 "
+                "text. Rename the file."
+            )
+
+
 def _message(error: AirbayesError) -> str:
-    lines = str(error).splitlines() or [type(error).__name__]
+    # Whatever a file or its name holds, nothing in a message moves the cursor or rings the bell.
+    lines = [printable(line, MOST_LINE) for line in str(error).split("\n")] if str(error) else [type(error).__name__]
     head = "error: " if len(lines) == 1 or lines[1].startswith(" ") else f"{len(lines)} errors:\n  "
     joint = "\n" if head == "error: " else "\n  "
     return head + joint.join(lines) + "\n"

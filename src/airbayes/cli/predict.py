@@ -12,8 +12,8 @@ from airbayes.cli.progress import make_console, plural
 from airbayes.data.formats import parse_classes
 from airbayes.data.formats.any_path import SINGLE, load_any
 from airbayes.data.formats.common import at
-from airbayes.data.text import printable
 from airbayes.errors import AirbayesError, DataError
+from airbayes.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

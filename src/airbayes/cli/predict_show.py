@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.cli.progress import plural
-from airbayes.data.text import printable
 from airbayes.experiment.prediction import Predictions, Tally
+from airbayes.text import for_spreadsheet, printable
 
 NAME, CLASS = 40, 20  # most characters of a file and of a class name in the table
 
@@ -175,12 +175,7 @@ def to_csv(answers: Answers) -> str:
 
 
 def _plain(value: object) -> object:
-    """Text without control characters, and none that a spreadsheet would take for a formula."""
-    value = " | ".join(value) if isinstance(value, list) else value  # a prediction set
-    if not isinstance(value, str):
-        return value
-    text = printable(value, 1000)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return for_spreadsheet(" | ".join(value) if isinstance(value, list) else value)  # a list: a prediction set
 
 
 def _name(name: str) -> Text:

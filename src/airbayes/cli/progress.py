@@ -23,9 +23,13 @@ LINE_EVERY = 10.0  # seconds between plain lines
 
 
 def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
-    """Results go to stdout, progress to stderr. Colours follow NO_COLOR; files get a readable width."""
+    """Results go to stdout, progress to stderr. Colours follow NO_COLOR; files get a readable width.
+
+    Neither "[red]" nor ":car:" means anything in a text: names of files and classes are shown as they are.
+    """
     stream = sys.stderr if stderr else sys.stdout
-    return Console(quiet=quiet, stderr=stderr, width=None if stream.isatty() else 120, highlight=False)
+    width = None if stream.isatty() else 120
+    return Console(quiet=quiet, stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.console import Console
+from rich.text import Text
 
 from airbayes.cache import cache_programs
 from airbayes.cli.progress import make_console, make_reporter
@@ -18,6 +19,7 @@ from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.toml_io import load_config
+from airbayes.text import printable
 
 if TYPE_CHECKING:
     from airbayes.experiment.journal import Journal
@@ -84,10 +86,10 @@ def run_command(args: list[str]) -> int:
 
 def _check(config: ExperimentConfig, console: Console) -> None:
     """Load JAX, which takes a second or two, and check the configuration, with a sign of life meanwhile."""
-    text = f"{config.name}: loading JAX and checking the configuration ..."
+    text = f"{printable(config.name)}: loading JAX and checking the configuration ..."
     if not console.is_terminal:
         console.print(text)
-    with console.status(text):
+    with console.status(Text(text)):
         cache_programs()  # before JAX is loaded: what is compiled once is compiled on this machine for good
         from airbayes.experiment.validate import check_config
 
@@ -238,9 +240,10 @@ def _compute(
     show_tables(dataset, config, console)
     if not missing_for_claims(dataset) and dataset.attrs.get("evaluated_on") != "validation":
         records = claims_table(dataset)
-        write_claims(folder, dataset, records)
-        show_claims(records, console)
-        written.append(CLAIMS_FILE)
+        if any(record.verdict != "not measured" for record in records):
+            write_claims(folder, dataset, records)
+            show_claims(records, console)
+            written.append(CLAIMS_FILE)
     page = write_report([make_run(folder, config, dataset)], folder / REPORT)
     journal.clear()  # last: what is killed before this is written again
     names = ["summary.json", "results.nc", "config.toml", EVENTS, *written, REPORT]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from airbayes.data.objects import ObjectSet
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 MAX_BYTES = 4 << 30  # of all arrays together
 REQUIRED = ("points", "offsets", "label", "class_names")

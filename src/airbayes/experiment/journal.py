@@ -28,6 +28,7 @@ from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.results import CellResult, pack_results, unpack_results
 from airbayes.experiment.toml_io import changed_fields, dump_config, parse_config
 from airbayes.records import read_record, write_record
+from airbayes.text import printable
 
 PROGRESS = "progress"
 KEEP = 3  # states of a batch
@@ -86,6 +87,8 @@ class Journal:
         try:
             _, facts = read_record(self.folder / "begun")
             found, inputs, self.run = parse_config(facts["config"]), facts["inputs"], facts.get("run", "")
+            if not (isinstance(inputs, dict) and isinstance(self.run, str)):
+                raise ResultsError(f"{self.folder / 'begun'} holds no table of inputs.")
         except (AirbayesError, KeyError) as error:
             raise ResultsError(f"{self.folder} cannot be read ({error}). Use --force to start over.") from None
         changed = changed_fields(found, config)
@@ -112,7 +115,7 @@ class Journal:
         try:
             arrays, facts = self._read(path, cells)
             return unpack_results(cells, arrays, facts)
-        except (ResultsError, KeyError, ValueError, TypeError) as error:
+        except (ResultsError, KeyError, ValueError, TypeError, AttributeError) as error:
             self.tell(f"{error} These {len(cells)} cells are computed again.")
             return None
 
@@ -132,6 +135,8 @@ class Journal:
                 leaves = [arrays[f"carry/{index}"] for index in range(facts["leaves"])]
                 names, count = facts["snapshots"], facts["count"]
                 snapshots = [{name: arrays[f"history/{name}"][i] for name in names} for i in range(count)]
+                if not isinstance(facts["step"], int) or facts["step"] < 1:
+                    raise ResultsError(f"{path} says it is of step {printable(repr(facts['step']))}.")
                 return SavedState(facts["step"], leaves, snapshots)
             except (ResultsError, KeyError, ValueError, TypeError, IndexError) as error:
                 self.tell(f"{error} Going on from an older state.")
@@ -184,7 +189,14 @@ def _inputs(config: ExperimentConfig) -> dict[str, str]:
     named = [name for name in config.network.topologies if name.endswith(".csv")]
     if config.problem.kind == "pointnet" and config.lidar.source != "simulated":
         named.append(config.lidar.source)
-    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in named}
+    found = {}
+    for name in named:
+        try:
+            with open(name, "rb") as handle:
+                found[name] = hashlib.file_digest(handle, "sha256").hexdigest()
+        except OSError as error:
+            raise ResultsError(f"Cannot read {name}: {error.strerror or error}.") from None
+    return found
 
 
 def _described(cells: list[Cell]) -> list[dict]:

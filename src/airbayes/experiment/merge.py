@@ -28,6 +28,9 @@ from airbayes.experiment.store import (
     write_folder,
 )
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
+from airbayes.files import read_limited
+from airbayes.network.interop import MAX_CSV_BYTES
+from airbayes.text import printable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,7 +80,10 @@ def read_part(folder: Path) -> Part:
     names = [_portable_name(str(name)) for name in dataset["topology"].values]
     dataset = dataset.assign_coords(topology=names)
     cells = [cell | {"topology": cell["topology"] and _portable_name(cell["topology"])} for cell in summary["cells"]]
-    graphs = {path.name: path.read_bytes() for path in csv_graphs(config)}
+    # From the folder itself, whatever the configuration says: merging copies them.
+    graphs = {
+        path.name: read_limited(folder / GRAPHS / path.name, MAX_CSV_BYTES, ResultsError) for path in csv_graphs(config)
+    }
     return Part(folder, portable(config), graphs, dataset, summary | {"cells": cells})
 
 
@@ -99,7 +105,7 @@ def check_same_experiment(first: Part, other: Part) -> None:
     ]
     a, b = first.dataset.attrs, other.dataset.attrs
     changed += [
-        f"{name}: {a.get(name)!r} → {b.get(name)!r}"
+        printable(f"{name}: {a.get(name)!r} → {b.get(name)!r}", 300)
         for name in sorted((a.keys() | b.keys()) - set(OWN_ATTRIBUTES))
         if not np.array_equal(np.asarray(a.get(name)), np.asarray(b.get(name)))
     ]

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from airbayes.data.object_file import read_arrays
+from airbayes.data.object_file import MAX_BYTES, read_arrays
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
-from airbayes.files import write_atomically, write_text
+from airbayes.files import read_limited, write_atomically, write_text
+from airbayes.text import printable
 
 FOLDER, MANIFEST = "samples", "manifest.json"
+MOST_MANIFEST = 64 << 20  # bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +39,8 @@ class StoredCell:
         """Of a row that came from a file."""
         texts = all(isinstance(value, str) for value in (self.method, self.file, self.sha256))
         maybe_texts = all(isinstance(value, str | None) for value in (self.policy, self.topology))
-        return texts and maybe_texts and isinstance(self.snr_db, int | float | None) and isinstance(self.seed, int)
+        snr_is_right = self.snr_db is None or (_is_number(self.snr_db) and abs(self.snr_db) <= 1e6)
+        return texts and maybe_texts and snr_is_right and isinstance(self.seed, int) and abs(self.seed) < 2**63
 
     @property
     def cell(self) -> Cell:
@@ -73,7 +76,7 @@ def read_manifest(folder: Path) -> tuple[dict[str, str | int], list[StoredCell]]
             f"{folder} holds no samples of θ. Run the experiment with --saved-samples 20 (or more) to store some."
         )
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_limited(path, MOST_MANIFEST).decode("utf-8"))
         if content["version"] != 1:
             raise ResultsError(f"{path} has version {content['version']}; this airbayes reads version 1.")
         stored = [StoredCell(**row) for row in content["cells"]]
@@ -81,20 +84,17 @@ def read_manifest(folder: Path) -> tuple[dict[str, str | int], list[StoredCell]]
         if wrong or not isinstance(content["attributes"], dict):
             raise ValueError("a field has the wrong type")
         return content["attributes"], stored
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{path} is damaged ({error}). Run the experiment again.") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ResultsError(f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again.") from None
 
 
 def read_samples(folder: Path, stored: StoredCell) -> np.ndarray:
     """θ [sample, agent, param], checked against its checksum."""
     path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ResultsError(f"Cannot read {path}: {error.strerror or error}.") from None
-    if digest != stored.sha256:
+    raw = read_limited(path, MAX_BYTES)
+    if hashlib.sha256(raw).hexdigest() != stored.sha256:
         raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
-    theta = read_arrays(path).get("theta")
+    theta = read_arrays(path, len(raw)).get("theta")  # stored, not packed: no larger than the file
     if theta is None or theta.ndim != 3:
         raise ResultsError(f"{path} holds no theta [sample, agent, param]. Run the experiment again.")
     return theta
@@ -107,6 +107,10 @@ def file_stem(cell: Cell) -> str:
     name = f"{cell.variant}_{topology}_{snr}_seed{cell.seed}"
     # The cell's own number tells apart what looks alike: `full` and `full.csv`, 0.1 dB and 0.1000001 dB.
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)}_{cell.stream:08x}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _short(topology: str) -> str:

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airbayes.data.object_file import read_arrays
-from airbayes.errors import ConfigError, ResultsError
+from airbayes.errors import ConfigError, GraphError, ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.dataset import to_dataset, to_summary
+from airbayes.experiment.dataset import STATUS_CODES, to_dataset, to_summary
 from airbayes.experiment.environment import describe_environment
 from airbayes.experiment.prediction_files import Predictions, write_predictions
 from airbayes.experiment.results import CellResult
+from airbayes.experiment.results_file import SUMS, check_sum, read_dataset_file, sums_of, write_dataset
 from airbayes.experiment.sample_files import file_stem, write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
-from airbayes.files import write_atomically, write_text
+from airbayes.files import read_limited, write_atomically, write_text
 from airbayes.locks import Locked, locked
+from airbayes.network.interop import MAX_CSV_BYTES
+from airbayes.text import printable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,6 +35,7 @@ CLAIMS_FILE, REPORT_FILE = "claims.json", "report.html"  # of these results; wri
 DIVERGED = "diverged"  # last good states
 PARTIAL = "partial.nc"  # what a run has finished so far
 LOCK = ".lock"  # while a run is under way
+MOST_SUMMARY = 256 << 20  # bytes
 
 
 def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = False) -> bool:
@@ -101,13 +105,14 @@ def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
     return [
         f"network.topologies: the edges in {path} have changed"
         for path in csv_graphs(config)
-        if (folder / GRAPHS / path.name).exists() and (folder / GRAPHS / path.name).read_bytes() != path.read_bytes()
+        if (copy := folder / GRAPHS / path.name).exists()
+        and read_limited(copy, MAX_CSV_BYTES, GraphError) != read_limited(path, MAX_CSV_BYTES, GraphError)
     ]
 
 
 def read_graphs(config: ExperimentConfig) -> dict[str, bytes]:
     """The edge lists that the configuration names; to be read when a run begins, for they may change meanwhile."""
-    return {path.name: path.read_bytes() for path in csv_graphs(config)}
+    return {path.name: read_limited(path, MAX_CSV_BYTES, GraphError) for path in csv_graphs(config)}
 
 
 def write_results(
@@ -149,14 +154,14 @@ def write_diverged(folder: Path, last_good: dict[Cell, np.ndarray]) -> None:
 def read_diverged(folder: Path, cell: Cell) -> np.ndarray | None:
     """What `write_diverged` wrote of a cell; None where there is nothing."""
     path = folder / DIVERGED / f"{file_stem(cell)}.npz"
-    return read_arrays(path).get("theta") if path.exists() else None
+    return read_arrays(path, path.stat().st_size).get("theta") if path.exists() else None  # stored, not packed
 
 
 def write_partial_results(
     folder: Path, config: ExperimentConfig, results: list[CellResult], attributes: dict[str, str | int]
 ) -> None:
     """What is done so far, under a name of its own: a run that is killed leaves its finished methods."""
-    _write_dataset(folder / PARTIAL, to_dataset(config, results).assign_attrs(attributes))
+    write_dataset(folder / PARTIAL, to_dataset(config, results).assign_attrs(attributes))
 
 
 def write_folder(
@@ -170,41 +175,56 @@ def write_folder(
     predictions: dict[Cell, Predictions],
 ) -> None:
     """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete."""
-    for old in (SUMMARY, CLAIMS_FILE, REPORT_FILE):
+    for old in (SUMMARY, CLAIMS_FILE, REPORT_FILE, SUMS):
         (folder / old).unlink(missing_ok=True)
     for name, edges in graphs.items():
         (folder / GRAPHS).mkdir(exist_ok=True)
         write_atomically(folder / GRAPHS / name, lambda copy, edges=edges: copy.write_bytes(edges))
     write_text(folder / CONFIG, dump_config(config))
-    _write_dataset(folder / RESULTS, dataset)
+    write_dataset(folder / RESULTS, dataset)
     write_samples(folder, samples, attributes)
     write_predictions(folder, predictions)
-    write_text(folder / SUMMARY, json.dumps(summary, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(summary, indent=1, allow_nan=False) + "\n"
+    write_text(folder / SUMS, sums_of({RESULTS: (folder / RESULTS).read_bytes(), SUMMARY: text.encode()}))
+    write_text(folder / SUMMARY, text)
     (folder / PARTIAL).unlink(missing_ok=True)
 
 
-def _write_dataset(path: Path, dataset: "xr.Dataset") -> None:
-    encoding = {name: {"zlib": True, "complevel": 4} for name in dataset.data_vars}
-    write_atomically(path, lambda part: dataset.to_netcdf(part, engine="h5netcdf", encoding=encoding))
-
-
 def read_summary(folder: Path) -> dict:
-    if not (folder / SUMMARY).is_file():
+    """summary.json, checked: `cells` is a list of flat records that name their cell."""
+    path = folder / SUMMARY
+    if not path.is_file():
         raise ResultsError(f"{folder} holds no finished run: it has no {SUMMARY}; `airbayes run` writes it last.")
+    summary = None
     try:
-        return json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"Cannot read {folder / SUMMARY}: {error}. Is {folder} a results folder?") from error
+        check_sum(path)
+        summary = json.loads(read_limited(path, MOST_SUMMARY).decode("utf-8"))
+        problem = _summary_problem(summary)
+    except (ValueError, RecursionError) as error:
+        problem = printable(str(error), 200)
+    if problem is not None or summary is None:
+        raise ResultsError(f"Cannot read {path}: {problem}. Is {folder} a results folder? Run the experiment again.")
+    return summary
 
 
-def read_dataset(folder: Path):
+def _summary_problem(summary: object) -> str | None:
+    """The first thing that no run writes, or None."""
+    if not isinstance(summary, dict) or not isinstance(summary.get("cells"), list):
+        return "it holds no list of cells"
+    kinds = {"method": str, "policy": str | None, "topology": str | None, "snr_db": int | float | None, "seed": int}
+    for index, record in enumerate(summary["cells"]):
+        if not isinstance(record, dict):
+            return f"cell {index} is no table"
+        for name, kind in kinds.items():
+            if name not in record or isinstance(record[name], bool) or not isinstance(record[name], kind):
+                return f"cell {index} has {name} = {printable(repr(record.get(name)))}"
+        if record.get("status") not in STATUS_CODES:
+            return f"cell {index} has status = {printable(repr(record.get('status')))}"
+    return None
+
+
+def read_dataset(folder: Path) -> "xr.Dataset":
     """The whole Dataset, in memory."""
-    import xarray as xr
-
     if not (folder / RESULTS).is_file():
         raise ResultsError(f"{folder} is no results folder: it has no {RESULTS}. `airbayes run` writes one.")
-    try:
-        with xr.open_dataset(folder / RESULTS, engine="h5netcdf") as dataset:
-            return dataset.load()
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"Cannot read {folder / RESULTS}: {error}. Is {folder} a results folder?") from error
+    return read_dataset_file(folder / RESULTS)

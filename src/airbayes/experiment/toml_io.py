@@ -9,20 +9,17 @@ from typing import Any
 
 from airbayes.errors import ConfigError
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.files import read_limited
+from airbayes.text import printable
 
 MAX_BYTES = 1_000_000  # an experiment file is a page of text
+LISTED = 50  # problems that an error names
 
 
 def load_config(path: Path) -> ExperimentConfig:
     """Read an experiment file. Every wrong name and type in it is reported, not just the first."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(
-                f"{path} has {path.stat().st_size:,} bytes; an experiment file has at most {MAX_BYTES:,}."
-            )
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"Cannot read {path}: {error.strerror or error}.") from error
+        text = read_limited(path, MAX_BYTES, ConfigError).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}). Is it a TOML file?") from error
     return _beside(parse_config(text, str(path)), path.parent)
@@ -40,12 +37,13 @@ def _beside(config: ExperimentConfig, folder: Path) -> ExperimentConfig:
 def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{source} is not valid TOML: {error}.") from error
+    except (ValueError, TypeError, RecursionError) as error:  # also numbers of 5,000 digits, and brackets 1,000 deep
+        raise ConfigError(f"{source} is not valid TOML: {printable(str(error), 200)}.") from error
     problems: list[str] = []
     config = _build(ExperimentConfig, table, "", problems)
     if problems:
-        raise ConfigError([f"{source}: {problem}" for problem in problems])
+        more = [f"and {len(problems) - LISTED:,} more."] if len(problems) > LISTED else []
+        raise ConfigError([f"{source}: {printable(problem, 300)}" for problem in [*problems[:LISTED], *more]])
     return config
 
 
@@ -77,7 +75,7 @@ def _build(cls: type, table: dict[str, Any], prefix: str, problems: list[str]) -
     hints = typing.get_type_hints(cls)
     for name in table:
         if name not in hints:
-            near = difflib.get_close_matches(name, hints, n=1)
+            near = difflib.get_close_matches(name, hints, n=1) if len(problems) < LISTED and len(name) < 100 else []
             hint = f" Did you mean {prefix}{near[0]}?" if near else f" Known: {', '.join(hints)}."
             problems.append(f"unknown setting {prefix}{name}.{hint}")
     values = {}
@@ -108,7 +106,7 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
         if value in options:
             return value
         problems.append(f"{name} = {value!r} must be one of {', '.join(map(str, options))}.")
-    elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+    elif kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1e300:
         return float(value)
     elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
         return value

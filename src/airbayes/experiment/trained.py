@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from airbayes.data.text import printable
 from airbayes.errors import ResultsError
 from airbayes.experiment.sample_files import StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.toml_io import load_config
 from airbayes.models import Classifier, pointnet
+from airbayes.text import is_name, printable
 
 # Best first: samplers before optimisers, whose single θ cannot know what it does not know.
 TRUST = (
@@ -27,6 +27,7 @@ TRUST = (
     "dsgd",
     "local_sgd",
 )
+MOST_POINTS, MOST_CLASSES = 100_000, 10_000  # as an experiment may have
 LISTED = 40  # stored cells an error message names
 
 
@@ -82,13 +83,15 @@ def open_trained(folder: Path, wanted: Wanted = BEST) -> Trained:
             "predict needs a run with 'pointnet', such as `airbayes run quick`."
         )
     points, scale_m = config.lidar.points, config.lidar.scale_m
-    if points < 1 or not 0 < scale_m < math.inf:
+    if not 1 <= points <= MOST_POINTS or not 0 < scale_m < math.inf:
         raise ResultsError(
-            f"{folder / CONFIG} has lidar.points = {points}, lidar.scale_m = {scale_m}; both must be above 0."
+            f"{folder / CONFIG} has lidar.points = {points}, lidar.scale_m = {scale_m}; both must be above 0, "
+            f"and points at most {MOST_POINTS:,}."
         )
     attributes, cells = read_manifest(folder)
     names = tuple(str(attributes.get("class_names", "")).split("\n"))
-    if len(set(names)) != len(names) or attributes.get("num_classes") != len(names) or len(names) < 2:
+    distinct = len(set(names)) == len(names) == attributes.get("num_classes")
+    if not distinct or not 2 <= len(names) <= MOST_CLASSES or not all(map(is_name, names)):
         raise ResultsError(f"The sample manifest of {folder} does not name its classes. Run the experiment again.")
     stored = choose(cells, wanted, folder)
     model = pointnet(len(names))

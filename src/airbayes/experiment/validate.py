@@ -7,6 +7,7 @@ from pathlib import PurePath
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
 from airbayes.experiment.validate_faults import fault_problems
+from airbayes.text import MAX_NAME, is_name, printable
 
 
 def check_config(config: ExperimentConfig) -> None:
@@ -30,10 +31,22 @@ def find_problems(config: ExperimentConfig) -> list[str]:
 
 
 def _name(config: ExperimentConfig) -> list[str]:
-    """The name becomes a folder."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", config.name):
-        return []
-    return [f"name = {config.name!r} must be letters, digits, '.', '_' or '-' (it names the results folder)."]
+    """The name becomes a folder; the others stand in tables and figures."""
+    problems = []
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", config.name):
+        problems = [f"name = {config.name!r} must be letters, digits, '.', '_' or '-' (it names the results folder)."]
+    given = {
+        "network.topologies": config.network.topologies,
+        "lidar.classes": config.lidar.classes,
+        "lidar.source": (config.lidar.source,),
+    }
+    for name, values in given.items():
+        problems += [
+            f"{name} holds {printable(value)!r}, which is not up to {MAX_NAME:,} printable characters; rename it."
+            for value in values
+            if not is_name(value)
+        ]
+    return problems
 
 
 def _lists(config: ExperimentConfig) -> list[str]:

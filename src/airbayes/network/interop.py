@@ -2,6 +2,7 @@
 
 import os
 import re
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from airbayes.errors import GraphError
 from airbayes.network.graphs import MAX_AGENTS, Graph
 from airbayes.network.spectrum import check_mixing_matrix
 
-MAX_CSV_BYTES = 1_000_000_000
+MAX_CSV_BYTES = 256_000_000  # 20 million links
+MAX_LINE = 1000  # characters
 
 
 def from_edges(
@@ -108,20 +110,25 @@ def from_csv(path: str | os.PathLike[str], num_agents: int | None = None, name: 
     """Edges from a text file: two agent indices a line; a header line and # comments are allowed."""
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():  # a pipe might never end
+            raise GraphError(f"Cannot read the edge list {path}: it is not a file.")
         size = path.stat().st_size
         if size > MAX_CSV_BYTES:
             raise GraphError(f"{path} has {size:,} bytes; the limit is {MAX_CSV_BYTES:,}. Use from_edges.")
         with path.open(encoding="utf-8-sig", errors="replace") as lines:
             edges = _parse_lines(path, lines)
-    except OSError as error:
-        raise GraphError(f"Cannot read the edge list {path}: {error.strerror or error}.") from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise GraphError(f"Cannot read the edge list {path}: {getattr(error, 'strerror', None) or error}.") from None
     return from_edges(np.asarray(edges, np.int64).reshape(-1, 2), num_agents, name or path.stem)
 
 
-def _parse_lines(path: Path, lines: Any) -> list[tuple[int, int]]:
-    edges: list[tuple[int, int]] = []
+def _parse_lines(path: Path, lines: Any) -> "array[int]":
+    """The indices of all edges, one after the other."""
+    edges = array("q")
     header_allowed = True
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), ""), start=1):
+        if len(line) > MAX_LINE:
+            raise GraphError(f"{path}, line {number}: longer than {MAX_LINE} characters.")
         text = line.split("#", 1)[0].strip()
         if not text:
             continue
@@ -137,5 +144,5 @@ def _parse_lines(path: Path, lines: Any) -> list[tuple[int, int]]:
         if not (0 <= i < MAX_AGENTS and 0 <= j < MAX_AGENTS and i != j):
             why = "an agent joined to itself" if i == j else f"indices must be 0 to {MAX_AGENTS - 1:,}"
             raise GraphError(f"{path}, line {number}: {text[:60]!r}: {why}.")
-        edges.append((i, j))
+        edges.extend((i, j))
     return edges

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.paired import MIN_ACCURACY
-from airbayes.report.style import MARKERS, colour, label, width
+from airbayes.report.style import MARKERS, colour, label, study_name, width
+from airbayes.text import for_figure
 
 ROWS = (("accuracy", "(a) accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
 
@@ -43,12 +44,12 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
             axes.set_ylabel(title if column == 0 else "")
             axes.grid(alpha=0.25, lw=0.5)
             axes.spines[["top", "right"]].set_visible(False)
-        grid[0, column].set_title(f"{topology} graph", fontweight="bold")
+        grid[0, column].set_title(f"{for_figure(topology)} graph", fontweight="bold")
         grid[-1, column].set_xlabel("SNR (dB)")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(
-        f"{dataset.attrs['experiment']}: accuracy and calibration against SNR\n"
+        f"{study_name(dataset.attrs)}: accuracy and calibration against SNR\n"
         "bands: ± standard deviation over agents and seeds; dotted: predicted transition; "
         "hollow: near chance, where ECE means nothing"
     )

@@ -13,15 +13,18 @@ vacuous ECE are left out of the ECE half, but their accuracy still counts: a col
 
 import dataclasses
 import json
-import tomllib
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import xarray as xr
 
 from airbayes.errors import ResultsError
-from airbayes.experiment.scenario import own_settings
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.dataset import CELL_DIMS
+from airbayes.experiment.scenario import simulated_faults
 from airbayes.experiment.store import CLAIMS_FILE
+from airbayes.experiment.toml_io import parse_config
 from airbayes.files import write_text
 from airbayes.report.paired import (
     ABOVE_CHANCE,
@@ -35,10 +38,12 @@ from airbayes.report.paired import (
     Verdict,
     read_pair,
 )
+from airbayes.text import printable
 
 DIGITAL = "q_dsgd"
 GAINS = ("optimal", "common")  # the paper's power policy, then ours
 GRAPHS = ("full", "star", "ring")  # the paper's; others in a study are not part of its claims
+MOST_CLASSES = 10_000
 LOW, HIGH = (0.0, 5.0), (25.0, 30.0)  # dB
 
 Band = Literal["low", "high", "whole"]
@@ -103,21 +108,39 @@ def missing_for_claims(dataset: xr.Dataset) -> list[str]:
     missing = [] if DIGITAL in methods else [DIGITAL]
     if not any(f"cd_dsgld:{gains}" in methods for gains in GAINS):
         missing.append("cd_dsgld with gains " + " or ".join(GAINS))
-    if any(own_settings(str(name)) for name in dataset.topology.values):
-        missing.append("graphs without fault rates of their own")
-    return missing + [f"the variable {name}" for name in ("accuracy", "ece") if name not in dataset]
+    if has_faults(dataset):
+        missing.append("links that never fail, as the paper's do")
+    for name in ("accuracy", "ece"):
+        if name not in dataset or dataset[name].dims != CELL_DIMS:
+            missing.append(f"the variable {name}")
+    return missing
+
+
+def has_faults(dataset: xr.Dataset) -> bool:
+    """Whether the radio network failed on purpose: then it is not the study that the paper's claims are about."""
+    if any("@" in str(name) for name in dataset.topology.values):  # rates of its own
+        return True
+    return "config_toml" in dataset.attrs and simulated_faults(_config_of(dataset)).any_fault
 
 
 def num_classes(dataset: xr.Dataset) -> int:
     """From the attributes, else from the configuration that travels with the results."""
-    if "num_classes" in dataset.attrs:
-        return int(dataset.attrs["num_classes"])
-    if "class_names" in dataset.attrs:  # one a line
-        return len(dataset.attrs["class_names"].splitlines())
-    problem = tomllib.loads(dataset.attrs.get("config_toml", "")).get("problem", {})
-    if problem.get("kind") in ("softmax", "mlp"):
-        return int(problem["classes"])
-    raise ResultsError("These results do not say how many classes there are (attribute num_classes); run them again.")
+    found: object = dataset.attrs.get("num_classes")
+    if found is None and "class_names" in dataset.attrs:  # one a line
+        found = len(str(dataset.attrs["class_names"]).splitlines())
+    if found is None and "config_toml" in dataset.attrs:
+        problem = _config_of(dataset).problem
+        found = problem.classes if problem.kind in ("softmax", "mlp") else None
+    if not isinstance(found, int | np.integer) or not 2 <= found <= MOST_CLASSES:
+        raise ResultsError(
+            "These results do not say how many classes there are (attribute num_classes: "
+            f"{printable(repr(found))}); run them again."
+        )
+    return int(found)
+
+
+def _config_of(dataset: xr.Dataset) -> ExperimentConfig:
+    return parse_config(str(dataset.attrs["config_toml"]), "attribute config_toml")
 
 
 def score(claim: Claim, gains: str, pairs: dict[str, Pair]) -> ClaimRecord:
@@ -205,8 +228,8 @@ def plural(count: int, noun: str) -> str:
 def write_claims(folder: Path, dataset: xr.Dataset, records: list[ClaimRecord]) -> None:
     """claims.json: the rules' numbers, then every record with every comparison."""
     content = {
-        "experiment": dataset.attrs.get("experiment"),
-        "airbayes_version": dataset.attrs.get("airbayes_version"),
+        "experiment": str(dataset.attrs.get("experiment")),
+        "airbayes_version": str(dataset.attrs.get("airbayes_version")),
         "seeds": [int(seed) for seed in dataset.seed.values],
         "rules": {
             "interval_level": LEVEL,

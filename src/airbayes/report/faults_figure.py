@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.experiment.scenario import CHANNEL_RATES, graph_name, own_settings
-from airbayes.report.style import MARKERS, colour, label, width
+from airbayes.report.style import MARKERS, colour, label, study_name, width
+from airbayes.text import for_figure
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("nll", "NLL (nats)"))
 NAMES = {
@@ -57,7 +58,9 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
             cells = dataset.sel({"method": variant, "topology": list(rates.values()), "snr_db": snr})
             for row, (metric, _) in enumerate(ROWS):
                 _line(grid[row, place], np.array(list(rates)), cells[f"{metric}_per_agent"], variant)
-        grid[0, place].set_title("\n".join(filter(None, (f"{graph}: {NAMES.get(fault, fault)}", others))), fontsize=10)
+        grid[0, place].set_title(
+            "\n".join(filter(None, (f"{for_figure(graph)}: {NAMES.get(fault, fault)}", others))), fontsize=10
+        )
         grid[-1, place].set_xlabel(fault)
         positive = [rate for rate in rates if rate > 0]
         if max(positive) / min(positive) > 20:
@@ -70,7 +73,7 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     at = f" at {finite.max():g} dB" if len(finite) else ""
     figure.suptitle(
-        f"{dataset.attrs['experiment']}: accuracy and calibration against the rate of faults{at}\n"
+        f"{study_name(dataset.attrs)}: accuracy and calibration against the rate of faults{at}\n"
         "bands: ± standard deviation over agents and seeds"
     )
     return figure

@@ -20,6 +20,7 @@ from airbayes.report.faults_figure import faults_figure, has_scenarios
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.tables import cells_csv, law_table, snr_tables
+from airbayes.text import printable
 
 RHAT_LIMIT = 1.1
 LINEAR_TABLES = (
@@ -57,12 +58,13 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
     if "repeated_examples" in dataset.attrs:
         seeds = "Seeds share objects, so they are not independent. " if dataset.sizes["seed"] > 1 else ""
         console.print(f"{seeds}Training and scored objects of the first seed:")
-        console.print(dataset.attrs["repeated_examples"], markup=False)
+        for line in str(dataset.attrs["repeated_examples"]).splitlines():
+            console.print(printable(line, 500))
     _warn_about_partitions(dataset, console)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:
-        found = ", ".join(f"{name} {snr:.1f} dB" for name, snr in transitions.items())
+        found = ", ".join(f"{printable(name)} {snr:.1f} dB" for name, snr in transitions.items())
         console.print(f"Predicted transition SNR (a typical θ fits the power limit above it): {found}")
 
 
@@ -72,7 +74,7 @@ def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
         return
     over = [dim for dim in dataset.split_mean.dims if dim != "topology"]
     share = dataset.split_mean.mean(over)
-    worst = str(share.topology.values[np.nanargmax(share.values)])
+    worst = printable(str(share.topology.values[np.nanargmax(share.values)]))
     console.print(
         f"Faults cut {int((share > 0).sum())} networks into parts at times: {worst} in {float(share.max()):.0%} of its "
         "steps, the most. Agents in different parts hear of each other only once a later step joins them.",

@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from airbayes.report.style import MARKERS, colour, label, width
+from airbayes.report.style import MARKERS, colour, label, study_name, width
+from airbayes.text import for_figure
 
 ROWS = (
     ("w2", "W2 to the posterior"),
@@ -26,7 +27,7 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
             grid[row, column].set_ylabel(title if column == 0 else "")
             if topology in transitions:
                 grid[row, column].axvline(transitions[topology], color="0.55", lw=1, ls="--")
-        grid[0, column].set_title(f"{topology} graph", fontsize=12, fontweight="bold")
+        grid[0, column].set_title(f"{for_figure(topology)} graph", fontsize=12, fontweight="bold")
         if topology in transitions:
             grid[0, column].annotate(
                 f"power limit acts\nbelow {transitions[topology]:.0f} dB",
@@ -49,7 +50,7 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(
-        f"{dataset.attrs['experiment']}: sampled against exact, Bayesian linear regression over the air\n"
+        f"{study_name(dataset.attrs)}: sampled against exact, Bayesian linear regression over the air\n"
         "solid: one agent (mean over agents); dotted: network average; dashed: predicted transition",
         fontsize=12,
     )

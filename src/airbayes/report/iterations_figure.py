@@ -5,7 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from airbayes.experiment.config import SAMPLING_METHODS, UNCONNECTED_METHODS
-from airbayes.report.style import colour, label
+from airbayes.report.style import colour, label, study_name
+from airbayes.text import for_figure
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("rms", "rms(θ)"))
 
@@ -34,7 +35,7 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
                     mean = cells[f"mean_{metric}_over_steps"].mean(["seed", "agent"])
                     axes.plot(dataset.step, mean, lw=2.4, **style)
             grid[0, column].plot([], [], lw=2.0, label=label(variant), **style)
-        grid[0, column].set_title(f"{topology} graph", fontweight="bold")
+        grid[0, column].set_title(f"{for_figure(topology)} graph", fontweight="bold")
         grid[-1, column].set_xlabel("iteration")
     for row, (_, title) in enumerate(ROWS):
         grid[row, 0].set_ylabel(title)
@@ -45,7 +46,7 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     top = f" at {finite.max():g} dB" if len(finite) else ""
     figure.suptitle(
-        f"{dataset.attrs['experiment']}: over iterations{top}\n"
+        f"{study_name(dataset.attrs)}: over iterations{top}\n"
         "thin: one sample or iterate; thick: mean prediction over the samples kept so far; dashed: ideal links"
     )
     return figure

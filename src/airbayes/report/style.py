@@ -1,5 +1,9 @@
 """Names, colours and line styles, the same in every table and figure."""
 
+from collections.abc import Mapping
+
+from airbayes.text import for_figure, printable
+
 LABELS = {
     "sgld": "SGLD, one place",
     "dsgld": "DSGLD, ideal links",
@@ -47,11 +51,16 @@ MARKERS = {"cd_dsgld:optimal": "o", "cd_dsgld:truncated": "s", "cd_dsgld:common"
 
 
 def label(variant: str) -> str:
-    return LABELS.get(variant, variant)
+    return LABELS.get(variant, for_figure(variant))
+
+
+def study_name(attributes: Mapping) -> str:
+    """Of the results' attributes, for the title of a figure."""
+    return for_figure(str(attributes.get("experiment", "results")))
 
 
 def short(variant: str) -> str:
-    return SHORT.get(variant, variant)
+    return SHORT.get(variant, printable(variant))
 
 
 def width(variant: str) -> float:

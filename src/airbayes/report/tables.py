@@ -12,7 +12,9 @@ from rich.text import Text
 
 from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
 from airbayes.report.style import short
+from airbayes.text import for_spreadsheet, printable
 
+PLACE = 60  # characters of a graph's name
 EXACT_NOTE = "= every gain was 1 in every block: the law of DSGLD, with other noise"
 
 
@@ -23,8 +25,10 @@ def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list
     for variant in map(str, dataset.method.values):
         for topology in map(str, dataset.topology.values):
             cells = dataset.sel({"method": variant, "topology": topology})
-            if (cells.status > 0).any():
+            if metric in dataset and (cells.status > 0).any():
                 entries[variant, topology] = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
+    if metric not in dataset or not entries:
+        return []
     names = max(len(short(variant)) for variant, _ in entries)
     column = max(len(entry.plain) for row in entries.values() for entry in row) + 2
     per_table = max(1, (width - names - 14) // max(column, 8))
@@ -41,8 +45,8 @@ def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list
             if previous not in (None, variant):
                 table.add_section()
             previous = variant
-            place = "" if topology == "none" else topology
-            table.add_row(short(variant), place, *(row[index] for index in shown))
+            place = "" if topology == "none" else printable(topology, PLACE)
+            table.add_row(Text(short(variant)), Text(place), *(row[index] for index in shown))
         for name in table.columns:
             name.no_wrap = True
         tables.append(table)
@@ -104,8 +108,8 @@ def law_table(dataset: xr.Dataset) -> Table:
                 return format(float(cell[name].mean()), digits)
 
             table.add_row(
-                short(str(variant)),
-                "" if topology == "none" else str(topology),
+                Text(short(str(variant))),
+                Text("" if topology == "none" else printable(str(topology), PLACE)),
                 mean("w2_agent"),
                 mean("w2_agent_predicted"),
                 mean("w2_network"),
@@ -126,6 +130,6 @@ def cells_csv(dataset: xr.Dataset) -> str:
     writer.writerow([*CELL_DIMS, "status", *metrics])
     for index in np.argwhere(dataset.status.values > 0):
         cell = dataset.isel(dict(zip(CELL_DIMS, index, strict=True)))
-        row = [cell[dim].item() for dim in CELL_DIMS] + [names[int(cell.status)]]
+        row = [for_spreadsheet(cell[dim].item()) for dim in CELL_DIMS] + [names[int(cell.status)]]
         writer.writerow(row + [f"{float(cell[name]):.6g}" for name in metrics])
     return out.getvalue()

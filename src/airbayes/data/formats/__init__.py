@@ -12,8 +12,8 @@ from airbayes.data.formats.classes import check_known, parse_classes
 from airbayes.data.formats.common import Collector, EnoughObjects, LoadOptions, LoadReport, at
 from airbayes.data.formats.detect import FORMATS, detect_format
 from airbayes.data.objects import ObjectSet
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 __all__ = ["FORMATS", "LoadOptions", "LoadReport", "detect_format", "load", "parse_classes"]
 

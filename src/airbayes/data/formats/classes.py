@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from airbayes.data.formats.common import at, checked_text, read_lines
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 MAX_BYTES = 1_000_000
 EXAMPLE = "car=Car,Van pedestrian=Pedestrian"

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.data.objects import ObjectSet, from_clouds
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 MAX_FILE_BYTES = 256 << 20  # of one file that is read whole; a sweep has 1 to 5 MB
 MAX_CLOUD_POINTS = 10_000_000  # of one file; a sweep has 30,000 to 200,000

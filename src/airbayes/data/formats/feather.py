@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.data.formats.common import MAX_CLOUD_POINTS, at, read_bytes
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 MAGIC = b"ARROW1"
 MAX_UNPACKED = 1 << 30

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.data.formats.common import at
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 CHUNK = 1 << 20  # characters read at a time, and the most that one object may have
 MAX_TABLE_BYTES = 4 << 30

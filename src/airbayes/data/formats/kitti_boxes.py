@@ -9,8 +9,8 @@ from airbayes.data.formats.boxes import box_row, checked_rotation, checked_size,
 from airbayes.data.formats.classes import invert
 from airbayes.data.formats.common import Collector, at, files, finite_rows, parse_number, read_lines
 from airbayes.data.formats.point_files import read_sweep
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 CLASSES = invert(
     {

@@ -14,8 +14,8 @@ from airbayes.data.formats.classes import invert
 from airbayes.data.formats.common import Collector, at, finite_rows, folders
 from airbayes.data.formats.json_table import read_table
 from airbayes.data.formats.point_files import read_sweep
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 SOURCE = "nuscenes"
 CHANNEL = "LIDAR_TOP"

@@ -11,8 +11,8 @@ import numpy as np
 
 from airbayes.data.formats.common import MAX_CLOUD_POINTS, MAX_FILE_BYTES, at, parse_count
 from airbayes.data.formats.text_table import LIGHT_NAMES, read_columns
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 MAX_HEADER = 64 << 10
 MAX_RECORD = 64 << 10  # bytes of one point

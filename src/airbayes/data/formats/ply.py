@@ -9,8 +9,8 @@ import numpy as np
 
 from airbayes.data.formats.common import MAX_CLOUD_POINTS, at, parse_count
 from airbayes.data.formats.text_table import LIGHT_NAMES, read_columns
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 MAX_HEADER = 64 << 10
 ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}

@@ -20,8 +20,8 @@ from airbayes.data.formats.common import (
     read_records,
 )
 from airbayes.data.formats.text_table import read_columns
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 SOURCE = "sydney"
 RECORD = np.dtype(

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.data.formats.common import MAX_CLOUD_POINTS, at
-from airbayes.data.text import printable
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 COMMENTS = ("#", "//")
 LIGHT_NAMES = ("intensity", "reflectance", "reflectivity", "i")

@@ -1,0 +1,27 @@
+"""Text from files, which may hold anything, made safe to show."""
+
+MAX_NAME = 1000  # characters
+
+
+def printable(text: str, limit: int = 60) -> str:
+    """No control characters, and not too long."""
+    shown = "".join(character if character.isprintable() else "?" for character in text[: limit + 1])
+    return shown if len(shown) <= limit else shown[:limit] + "…"
+
+
+def is_name(text: str) -> bool:
+    """Whether a text may stand for something in a table: no control characters, no line breaks, not endless."""
+    return len(text) <= MAX_NAME and text.isprintable()
+
+
+def for_spreadsheet(value: object) -> object:
+    """Text without control characters, and none that a spreadsheet would take for a formula."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value, MAX_NAME)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def for_figure(text: str) -> str:
+    """Text in which matplotlib finds no formula between dollar signs, which it might fail to parse."""
+    return printable(text, MAX_NAME).replace("$", r"\$")
