@@ -76,16 +76,24 @@ def assert_same_results(home: Path, out: str) -> None:
     assert not list((home / out).glob(".*"))
 
 
+def records(out: Path) -> list[Path]:
+    """Everything that a run has put down so far, half-written records included."""
+    return sorted([*out.glob("progress/*"), *out.glob("progress/*/*"), *out.glob("progress/*/.*"), *out.glob("*.nc")])
+
+
 def test_killed_at_random_moments(home: Path):
-    """Some kills hit the imports, most a run at work, a few the writing of results: all are survived."""
+    """One kill of four at any time, imports included; the others while records come and go. All are survived."""
     draw = random.Random(SEED)
     whole = float((home / "seconds").read_text())  # of an undisturbed run, on this machine at this moment
-    out, kills, at_work, with_states, ends = home / "killed", 0, 0, 0, 0
+    out, kills, at_work, ends = home / "killed", 0, 0, 0
     while kills < KILLS:
         running = command(home, "killed", "--checkpoint-every", "0")
-        deadline = time.monotonic() + draw.uniform(0.05, 1.0) * whole
-        while running.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
+        deadline = time.monotonic() + draw.uniform(0.05, 1.0) * whole if kills % 4 == 0 else float("inf")
+        changes, before = draw.randint(1, 12), records(out)
+        while running.poll() is None and time.monotonic() < deadline and changes:
+            time.sleep(draw.uniform(0.001, 0.02))
+            after = records(out)
+            changes, before = changes - (after != before), after
         if running.poll() is not None:  # done before its time: start over, for this was no kill
             assert running.returncode == 0, running.communicate()[0]
             assert_same_results(home, "killed")
@@ -96,11 +104,8 @@ def test_killed_at_random_moments(home: Path):
         running.communicate()
         kills += 1
         at_work += (out / "progress" / "begun").exists()
-        with_states += bool(list(out.glob("progress/*/step-*")) + list(out.glob("progress/*/done")))
-    sys.stdout.write(
-        f"{kills} kills: {at_work} of a run at work, {with_states} with states on disk; {ends} runs ended between.\n"
-    )
-    assert at_work
+    sys.stdout.write(f"{kills} kills, {at_work} of them of a run at work; {ends} runs ended in between.\n")
+    assert at_work >= KILLS // 2
     assert finish(home, "killed").returncode == 0
     assert_same_results(home, "killed")
 
