@@ -1,6 +1,7 @@
 """Files that are whole or not there: written under another name, flushed, and moved into place; read within limits."""
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,12 +36,12 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 def read_limited(path: Path, most: int, error: type[AirbayesError] = ResultsError) -> bytes:
     """A whole file of at most so many bytes; no pipe or device, which might never end."""
     try:
-        if not path.is_file():
-            raise error(f"Cannot read {path}: it is missing, or not a file.")
-        size = path.stat().st_size
-        if size > most:
-            raise error(f"Cannot read {path}: it has {size:,} bytes; the limit is {most:,}.")
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise error(f"Cannot read {path}: it is not a file.")
+        if found.st_size > most:
+            raise error(f"Cannot read {path}: it has {found.st_size:,} bytes; such a file has at most {most:,}.")
         with open(path, "rb") as handle:
-            return handle.read(size)  # no more, even if it grows meanwhile
+            return handle.read(found.st_size)  # no more, even if it grows meanwhile
     except (OSError, ValueError) as problem:  # ValueError: a name that no file can have
         raise error(f"Cannot read {path}: {getattr(problem, 'strerror', None) or problem}.") from None

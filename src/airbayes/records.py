@@ -59,8 +59,8 @@ def read_record(path: Path) -> tuple[dict[str, np.ndarray], dict]:
     for name, entry in content["arrays"].items():
         file = path / Path(entry["file"]).name  # a manifest cannot point outside its folder
         try:
-            if not file.is_file():  # a pipe might never end
-                raise ResultsError(f"Cannot read {file}: it is missing, or not a file.")
+            if file.exists() and not file.is_file():  # a pipe might never end
+                raise ResultsError(f"Cannot read {file}: it is not a file.")
             if file.stat().st_size != entry["bytes"]:
                 raise ResultsError(f"{file} has {file.stat().st_size:,} bytes where {entry['bytes']:,} were written.")
             if _sha256(file) != entry["sha256"]:

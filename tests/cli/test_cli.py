@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -39,9 +40,11 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
     assert "compiling" not in text
     assert "W2 to the true posterior" in text
     assert "Predicted transition SNR" in text
-    names = {"cells.csv", "config.toml", "events.jsonl", "gaussian.png", "gaussian.svg", "report.html"}
-    names |= {"results.nc", "summary.json"}
+    names = {"SHA256SUMS", "cells.csv", "config.toml", "events.jsonl", "results.nc", "summary.json"}
+    names |= {"gaussian.png", "gaussian.svg", "report.html"}
     assert {path.name for path in out.iterdir()} == names
+    if shutil.which("sha256sum"):
+        subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=out, check=True, capture_output=True)
     cells = json.loads((out / "summary.json").read_text())["cells"]
     assert len(cells) == 1 + 3 + 3 + 2 * 3 * 2
     assert {cell["status"] for cell in cells} == {"ok"}
@@ -63,6 +66,7 @@ def test_without_a_network_there_is_a_table_and_no_figure(tmp_path, capsys):
     assert run("run", "gaussian", "--methods", "sgld", "--out", str(tmp_path / "a"), *FEW) == 0
     assert "SGLD" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "a").iterdir()} == {
+        "SHA256SUMS",
         "cells.csv",
         "config.toml",
         "events.jsonl",

@@ -93,6 +93,11 @@ def test_settings_reach_the_samplers():
     doubting = sampler(changed(channel={"receiver": "clip", "receiver_limit": 4.0}), "cd_dsgld")
     assert isinstance(doubting, CDDSGLD)
     assert isinstance(doubting.receiver, ClippingReceiver)
+    jammed = changed(channel={"jammed": 2, "jam_rate": 0.25, "jam_power": 9.0})
+    channel = sampler(jammed, "cd_dsgld").channel
+    assert (float(channel.rate), float(channel.ratio), float(channel.jammed)) == (0.25, 9.0, 2.0)
+    assert float(sampler(jammed, "q_dsgd").outage.jammed) == 2.0
+    assert sampler(jammed, "dsgld").outage is None  # ideal links have no receiver to jam
     hot = Builder(changed(channel={"impulse_rate": 0.1}))
     assert hot.exact_law(Cell("cd_dsgld", "common", "ring", 10.0, 0)) is None
 
@@ -114,6 +119,9 @@ def test_settings_reach_the_samplers():
         (changed(channel={"impulse_rate": 0.1}, methods=("dsgld", "q_dsgd")), "channel.impulse_rate acts on"),
         (changed(channel={"receiver": "test"}, methods=("dsgld",)), "channel.receiver = 'test' acts on sums"),
         (changed({"away": 0.1}, methods=("sgld",)), "no method uses one"),
+        (changed(channel={"jammed": 6}), "channel.jammed = 6 must be at least 0 and at most 5"),
+        (changed(channel={"jammed": 1}, digital=DigitalConfig()), "'memory' assumes that every message arrives"),
+        (changed(channel={"jammed": 1}, methods=("dsgld",)), "channel.jammed names receivers of a radio"),
         (changed(channel={"impulse_rate": float("nan")}), "channel.impulse_rate = nan"),
     ],
 )

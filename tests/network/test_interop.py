@@ -126,7 +126,8 @@ def test_csv_forms(tmp_path, text):
         ("0,1\n4,4\n", "line 2: '4,4': an agent joined to itself"),
         ("0,1\n-1,2\n", "line 2: .* indices must be 0 to"),
         ("0,9999999999999\n", "line 1: .* indices must be 0 to"),
-        ("x" * 10_000, "line 1: expected two agent indices, found 'x{60}'"),
+        ("x" * 1000, "line 1: expected two agent indices, found 'x{60}'"),
+        ("0,1\n" + "0" * 10_000 + ",1\n", "line 2: longer than 1000 characters"),
         ("", "num_agents"),
     ],
 )

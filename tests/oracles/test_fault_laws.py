@@ -1,4 +1,4 @@
-"""Faults against exact moments: one-way losses, bursts, churn, impulses. Over 8,192 chains, on the irregular graph.
+"""Faults against exact moments: one-way losses, bursts, churn, impulses, a jammer. 8,192 chains, the irregular graph.
 
 Multiplicative or heavy-tailed noise: first and second moments with empirical standard errors, false-alarm rate 1e-4 a
 p-value, fixed seeds. Each law is shown to be sharp by a neighbouring law or sampler that it rejects.
@@ -13,7 +13,7 @@ from oracles import setting
 from oracles.checks import assert_law, caught, moment_p_values
 from oracles.setting import AGENTS, ETA, GRAPHS, PARAMS, STEPS
 
-from airbayes.channel import AWGN, ImpulsiveNoise
+from airbayes.channel import AWGN, ImpulsiveNoise, Jammed
 from airbayes.network import best_constant, mixing_matrix
 from airbayes.power import Fixed
 from airbayes.samplers import CDDSGLD, DSGLD, Bursts, Churn, Faults, LinkOutage
@@ -118,3 +118,20 @@ def test_impulses_heat_the_chain():
     assert caught(moment_p_values(seen, *cold.at(STEPS, START)))
     off = dataclasses.replace(cold, noise=(1 + 0.7 * rate * ratio) * cold.noise)
     assert caught(moment_p_values(seen, *off.at(STEPS, START)))
+
+
+def test_a_jammer_heats_the_receivers_it_reaches():
+    rate, ratio, jammed = 0.3, 20.0, 2
+    channel = Jammed(AWGN(10.0), rate, ratio, jammed)
+    sampler = CDDSGLD(setting.gradient(), setting.mixing_of(GRAPH), channel, Fixed(jnp.ones(AGENTS)), ETA)
+    seen = samples(sampler, seed=25)
+    cold = dsgld_law(mixing_matrix(GRAPH, W), *setting.quadratics(), ETA)
+
+    def law(share: float, reached: int) -> tuple[np.ndarray, np.ndarray]:
+        hotter = np.repeat(1 + share * ratio * (np.arange(AGENTS) < reached), PARAMS)
+        return dataclasses.replace(cold, noise=np.diag(hotter) @ cold.noise).at(STEPS, START)
+
+    assert_law(moment_p_values(seen, *law(rate, jammed)))
+    assert caught(moment_p_values(seen, *law(0.8 * rate, jammed)))
+    assert caught(moment_p_values(seen, *law(rate, jammed - 1)))
+    assert caught(moment_p_values(seen, *law(rate * jammed / AGENTS, AGENTS)))

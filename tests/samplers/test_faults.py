@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbayes import network
-from airbayes.channel import AWGN, Channel, ImpulsiveNoise, NoisyGainAWGN
+from airbayes.channel import AWGN, Channel, ImpulsiveNoise, Jammed, NoisyGainAWGN
 from airbayes.errors import AirbayesError
 from airbayes.models import FullGradient, GaussianPrior, LinearRegression, Posterior, stack_agents
 from airbayes.network import build_mixing, burst_mask, is_split, links_up, mix, surviving_components
@@ -25,6 +25,7 @@ from airbayes.samplers import (
     Churn,
     ClippingReceiver,
     Faults,
+    Jamming,
     Late,
     LinkOutage,
     TestingReceiver,
@@ -270,6 +271,47 @@ def test_impulses_come_as_often_and_as_strong_as_said():
     np.testing.assert_array_equal(ImpulsiveNoise(base, 0.0, ratio).noise(keys, 1000), base.noise(keys, 1000))
     rough: Channel = NoisyGainAWGN(10.0, 0.3)
     np.testing.assert_array_equal(ImpulsiveNoise(rough, rate, ratio).gain_error(keys, 2), rough.gain_error(keys, 2))
+
+
+def test_a_jammer_hits_whole_blocks_of_the_receivers_it_reaches():
+    channel, quiet = Jammed(AWGN(10.0), 0.25, 1e4, 2), AWGN(10.0)
+    blocks = [jax.random.split(jax.random.key(seed), AGENTS) for seed in range(400)]
+    added = np.stack([channel.noise(keys, PARAMS) - quiet.noise(keys, PARAMS) for keys in blocks])
+    hit = (added != 0).all(axis=2)
+    assert ((added != 0).any(axis=2) == hit).all()  # a block is jammed as a whole, or not
+    assert not hit[:, 2:].any()
+    assert abs(hit[:, :2].mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 800)  # four standard errors
+    np.testing.assert_allclose(added[hit].var(), 1e4 * quiet.noise_power, rtol=0.06)
+
+
+def test_a_testing_receiver_takes_a_jammed_block_for_an_outage():
+    """Strong jamming at all times: the reached agent samples alone, the others go on as they were."""
+    channel, step = Jammed(AWGN(20.0), 1.0, 1e6, 1), ETA
+    doubting = CDDSGLD(nothing, MIXING, channel, Common(), step, receiver=TestingReceiver(3.0))
+    calm = CDDSGLD(nothing, MIXING, AWGN(20.0), Common(), step, receiver=TestingReceiver(3.0))
+    begin = jnp.broadcast_to(start()[:1], (AGENTS, PARAMS))
+    state, info = advance(doubting, doubting.init(begin))
+    same, _ = advance(calm, calm.init(begin))
+    np.testing.assert_array_equal(info["discarded"], [1.0] + [0.0] * (AGENTS - 1))
+    np.testing.assert_allclose(state.theta[1:], same.theta[1:], atol=1e-5)
+    moved = np.asarray(state.theta - begin)[0]
+    assert abs(moved.std() / np.sqrt(2 * step) - 1) < 4 / np.sqrt(2 * PARAMS)
+    plain = CDDSGLD(nothing, MIXING, channel, Common(), step)
+    assert np.abs(np.asarray(advance(plain, plain.init(begin))[0].theta - begin)[0]).max() > 100 * np.abs(moved).max()
+
+
+def test_a_jammed_digital_receiver_loses_its_messages_and_is_still_heard():
+    jamming = Jamming(1.0, 1.0)
+    mask = np.asarray(jamming(KEY, MIXING))
+    np.testing.assert_array_equal(mask[0], 0)
+    np.testing.assert_array_equal(mask[1:], np.asarray(MIXING.links)[1:])
+    sampler = QDSGD(nothing, MIXING, jnp.full((AGENTS,), PARAMS, jnp.int32), ETA, 1.0, "own-value", outage=jamming)
+    begin = start()
+    state, info = advance(sampler, sampler.init(begin))
+    np.testing.assert_array_equal(state.theta[0], begin[0])  # keeps all weight itself: its row sums to one
+    assert not np.array_equal(state.theta[1], begin[1])
+    np.testing.assert_array_equal(info["isolated"], [1.0] + [0.0] * (AGENTS - 1))
+    assert float(jnp.mean(Jamming(0.3, 6.0)(KEY, MIXING))) > 0
 
 
 @settings(max_examples=60, deadline=None)

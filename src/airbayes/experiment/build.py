@@ -113,7 +113,8 @@ class Builder:
             return (SGD if cell.method == "local_sgd" else SGLD)(gradient, self._step_size(), drift)
         scenario = scenario_config(config, cell.topology)
         mixing = self.mixings[cell.topology]
-        outage, faults = build_outage(scenario, self.simulated), build_faults(scenario, self.simulated)
+        outage = build_outage(scenario, self.simulated, digital=cell.method == "q_dsgd")
+        faults = build_faults(scenario, self.simulated)
         if cell.method == "dsgld":
             return DSGLD(gradient, mixing, self._step_size(), drift, outage, faults)
         if cell.method == "dsgd":

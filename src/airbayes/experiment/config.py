@@ -130,6 +130,12 @@ class ChannelConfig:
     """ε, probability that an impulse hits a channel use (cd_dsgld), 0 to 1; digital links are taken as coded."""
     impulse_power: float = 100.0
     """K, power of an impulse over N0, linear."""
+    jammed: int = 0
+    """Receivers that a jammer reaches, the first ones (cd_dsgld: noise in their blocks; q_dsgd: messages lost)."""
+    jam_rate: float = 1.0
+    """p, probability that a block is jammed at such a receiver, 0 to 1."""
+    jam_power: float = 100.0
+    """J, received power of the jammer over N0, linear (cd_dsgld)."""
     receiver: Literal["plain", "clip", "test"] = "plain"
     """What a receiver does with what is new in a block (cd_dsgld): take it, clip every entry, or test its rms and
     discard the block."""

@@ -1,6 +1,6 @@
 """From settings to what fails: outages, faults with a memory, the channel and its receiver, alike for all scenarios."""
 
-from airbayes.channel import AWGN, Channel, ImpulsiveNoise, NoisyGainAWGN
+from airbayes.channel import AWGN, Channel, ImpulsiveNoise, Jammed, NoisyGainAWGN
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.scenario import Simulated
 from airbayes.samplers import (
@@ -10,6 +10,7 @@ from airbayes.samplers import (
     Churn,
     ClippingReceiver,
     Faults,
+    Jamming,
     Late,
     LinkOutage,
     NodeOutage,
@@ -19,13 +20,16 @@ from airbayes.samplers import (
 )
 
 
-def build_outage(scenario: ExperimentConfig, simulated: Simulated) -> Outage | None:
-    """What fails without a memory."""
+def build_outage(scenario: ExperimentConfig, simulated: Simulated, *, digital: bool = False) -> Outage | None:
+    """What fails without a memory; a jammer takes digital messages away, and only adds noise to a sum over the air."""
     network = scenario.network
     independent = simulated.links and not simulated.bursts
     links = LinkOutage(network.link_outage, network.one_way) if independent else None
     nodes = NodeOutage(network.node_outage) if simulated.nodes else None
-    return BothOutages(links, nodes) if links and nodes else links or nodes
+    outage = BothOutages(links, nodes) if links and nodes else links or nodes
+    if digital and simulated.jammer:
+        return Jamming(scenario.channel.jam_rate, scenario.channel.jammed, outage)
+    return outage
 
 
 def build_faults(scenario: ExperimentConfig, simulated: Simulated) -> Faults | None:
@@ -52,6 +56,8 @@ def build_channel(scenario: ExperimentConfig, simulated: Simulated, snr_db: floa
         channel = NoisyGainAWGN(snr_db, settings.gain_std, settings.power)
     if simulated.impulses:
         channel = ImpulsiveNoise(channel, settings.impulse_rate, settings.impulse_power)
+    if simulated.jammer:
+        channel = Jammed(channel, settings.jam_rate, settings.jam_power, settings.jammed)
     return channel
 
 

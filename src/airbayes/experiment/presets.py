@@ -136,6 +136,7 @@ def faults() -> ExperimentConfig:
         *(f"late={rate}" for rate in (0.5, 0.9)),
         *(f"attack_rate={rate}" for rate in (0.001, 0.01, 0.1)),
         *(f"impulse_rate={rate}" for rate in (0.001, 0.01, 0.1)),
+        *(f"jam_rate={rate}" for rate in (0.01, 0.1, 1.0)),
     ]
     return ExperimentConfig(
         name="faults",
@@ -151,7 +152,7 @@ def faults() -> ExperimentConfig:
             attack_size=10.0,
             attack_rate=0.0,
         ),
-        channel=ChannelConfig(snr_db=(20.0,), impulse_power=1000.0),
+        channel=ChannelConfig(snr_db=(20.0,), impulse_power=1000.0, jammed=1, jam_rate=0.0, jam_power=1000.0),
         sampling=SamplingConfig(eta=5e-3, steps=6000, burn_in=1000, thin=25),
         digital=DigitalConfig(mode="own-value"),
     )

@@ -11,7 +11,7 @@ from airbayes.errors import ConfigError
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig
 
 NETWORK_RATES = ("link_outage", "burst_length", "node_outage", "away", "late", "attack_rate")
-CHANNEL_RATES = ("gain_std", "impulse_rate")
+CHANNEL_RATES = ("gain_std", "impulse_rate", "jam_rate")
 RATES = NETWORK_RATES + CHANNEL_RATES
 
 
@@ -63,6 +63,7 @@ class Simulated:
     attack: bool
     gain_error: bool
     impulses: bool
+    jammer: bool
 
     @property
     def any_fault(self) -> bool:
@@ -83,4 +84,5 @@ def simulated_faults(config: ExperimentConfig) -> Simulated:
         attack=any(n.attack_rate > 0 for n in networks) and config.network.attackers > 0,
         gain_error=any(c.gain_std > 0 for c in channels),
         impulses=any(c.impulse_rate > 0 for c in channels),
+        jammer=any(c.jam_rate > 0 for c in channels) and config.channel.jammed > 0,
     )

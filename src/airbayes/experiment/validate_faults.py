@@ -45,6 +45,9 @@ def _numbers(config: ExperimentConfig) -> list[str]:
         ("channel.gain_std", c.gain_std, 0, 1e3),
         ("channel.impulse_rate", c.impulse_rate, 0, 1),
         ("channel.impulse_power", c.impulse_power, 0, 1e12),
+        ("channel.jammed", c.jammed, 0, n.agents),
+        ("channel.jam_rate", c.jam_rate, 0, 1),
+        ("channel.jam_power", c.jam_power, 0, 1e12),
         ("channel.receiver_limit", c.receiver_limit, 1e-6, 1e12),
     ]
     problems = []
@@ -69,11 +72,12 @@ def _senseless(config: ExperimentConfig) -> list[str]:
     """Faults that would change nothing, or that a method cannot have."""
     n, c, methods, simulated = config.network, config.channel, set(config.methods), simulated_faults(config)
     problems = []
-    loses = simulated.links or simulated.nodes or simulated.churn
+    loses = simulated.links or simulated.nodes or simulated.churn or simulated.jammer
     if loses and "q_dsgd" in methods and config.digital.mode == "memory":
         problems.append(
             "digital.mode = 'memory' assumes that every message arrives, so it cannot run with outages; "
-            "use 'own-value' or 'zero-fill', or set network.link_outage, network.node_outage and network.away to 0."
+            "use 'own-value' or 'zero-fill', or set network.link_outage, network.node_outage, network.away and "
+            "channel.jammed to 0."
         )
     if (n.one_way or n.burst_length) and not simulated.links:
         name = "network.one_way" if n.one_way else "network.burst_length"
@@ -87,6 +91,11 @@ def _senseless(config: ExperimentConfig) -> list[str]:
         problems.append(
             "channel.impulse_rate acts on the receiver noise that cd_dsgld takes as its own; ideal and digital links "
             "have none. Add cd_dsgld to methods or set it to 0."
+        )
+    if simulated.jammer and not methods & {"cd_dsgld", "q_dsgd"}:
+        problems.append(
+            "channel.jammed names receivers of a radio, which only cd_dsgld and q_dsgd have; add one to methods or set "
+            "it to 0."
         )
     network_fault = loses or simulated.late or simulated.attack
     if network_fault and not methods & set(CONNECTED):

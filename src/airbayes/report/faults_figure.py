@@ -19,7 +19,11 @@ NAMES = {
     "attack_rate": "a neighbour lies",
     "gain_std": "gains wrong",
     "impulse_rate": "impulses",
+    "jam_rate": "a receiver jammed",
 }
+
+
+FELT_BY = {"jam_rate": ("cd_", "q_")}  # by methods; other faults of the channel only by a sum over the air
 
 
 def has_scenarios(dataset: xr.Dataset) -> bool:
@@ -52,8 +56,8 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
     variants = [name for name in map(str, dataset.method.values) if name not in UNCONNECTED_METHODS]
     for place, ((graph, fault, others), rates) in enumerate(columns.items()):
         for variant in variants:
-            if fault in CHANNEL_RATES and not variant.startswith("cd_"):
-                continue  # only a sum over the air feels it
+            if fault in CHANNEL_RATES and not variant.startswith(FELT_BY.get(fault, ("cd_",))):
+                continue
             snr = finite.max() if variant.startswith(("cd_", "q_")) else np.inf
             cells = dataset.sel({"method": variant, "topology": list(rates.values()), "snr_db": snr})
             for row, (metric, _) in enumerate(ROWS):

@@ -25,9 +25,9 @@ def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list
     for variant in map(str, dataset.method.values):
         for topology in map(str, dataset.topology.values):
             cells = dataset.sel({"method": variant, "topology": topology})
-            if metric in dataset and (cells.status > 0).any():
+            if (cells.status > 0).any():
                 entries[variant, topology] = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
-    if metric not in dataset or not entries:
+    if not entries:
         return []
     names = max(len(short(variant)) for variant, _ in entries)
     column = max(len(entry.plain) for row in entries.values() for entry in row) + 2
@@ -75,6 +75,8 @@ def _entry(cell: xr.Dataset, metric: str) -> Text:
     diverged = int((cell.status == STATUS_CODES["diverged"]).sum())
     if diverged == int(present.sum()):
         return Text("diverged", style="red")
+    if metric not in cell:
+        return Text("–")
     values = cell[metric].where(cell.status == STATUS_CODES["ok"])
     text = f"{float(values.mean()):.3f}" + (f" ({diverged} div)" if diverged else "")
     exact = "unit_gain_min" in cell and float(cell["unit_gain_min"].min()) == 1.0

@@ -7,7 +7,7 @@ from airbayes.samplers.dsgd import DSGD
 from airbayes.samplers.dsghmc import DSGHMC
 from airbayes.samplers.dsgld import DSGLD
 from airbayes.samplers.faults import Attack, Bursts, Churn, Faults, Late
-from airbayes.samplers.outage import BothOutages, LinkOutage, NodeOutage, Outage
+from airbayes.samplers.outage import BothOutages, Jamming, LinkOutage, NodeOutage, Outage
 from airbayes.samplers.q_dsgd import QDSGD
 from airbayes.samplers.receiver import ClippingReceiver, Receiver, TestingReceiver
 from airbayes.samplers.sgd import SGD
@@ -33,6 +33,7 @@ __all__ = [
     "Drift",
     "Faults",
     "Info",
+    "Jamming",
     "Late",
     "LinkOutage",
     "NodeOutage",

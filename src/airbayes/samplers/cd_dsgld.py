@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
-from airbayes.channel import Channel, ImpulsiveNoise
+from airbayes.channel import Channel, ImpulsiveNoise, Jammed
 from airbayes.errors import AirbayesError, GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
@@ -126,7 +126,7 @@ class CDDSGLD(Sampler[State]):
         amplitude = w * beta * gains.rho * rms  # ‖x_j‖/√m, of honest agents
         if now.present is not None:
             amplitude = amplitude * now.present
-        exact = error is None and self.receiver is None and not isinstance(self.channel, ImpulsiveNoise)
+        exact = error is None and self.receiver is None and not isinstance(self.channel, ImpulsiveNoise | Jammed)
         info = {
             "eta_grad_norm": eta * row_norms(grad),
             "rho": gains.rho,

@@ -43,6 +43,24 @@ class BothOutages(eqx.Module):
         return combine(self.links(first, mixing), self.nodes(second, mixing))
 
 
+class Jamming(eqx.Module):
+    """A jammer near the first `jammed` receivers: with probability p such a receiver decodes no message of a step.
+
+    What `channel.Jammed` is to a sum over the air, this is to digital links. One way: the receiver is still heard.
+    """
+
+    probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
+    jammed: Float[Array, ""] = eqx.field(converter=lambda n: jnp.asarray(n, jnp.float32))
+    others: Outage | None = None  # what else fails
+
+    def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
+        # Threefry draws entry i from (key, i) alone, so a longer array begins with the same entries.
+        draws = jax.random.uniform(jax.random.fold_in(key, 1), (mixing.num_agents,))
+        hears = (draws >= self.probability) | (jnp.arange(mixing.num_agents) >= self.jammed)
+        mask = mixing.links * hears[mixing.receivers]
+        return mask if self.others is None else combine(mask, self.others(key, mixing))
+
+
 def outage_mask(
     outage: Outage | None, key: Key[Array, ""], step: Int[Array, ""], mixing: AnyMixing
 ) -> Float[Array, "*link"] | None:

@@ -1,0 +1,50 @@
+"""A jammer: a transmitter outside the network that some receivers hear.
+
+    z_k = g_k + b_k·h_k ,   b_k ~ Bernoulli(p) once a block ,   h_k ~ N(0, J·N0 I)        at receivers k < jammed
+
+Unlike an impulse it hits a block as a whole, and always the same receivers: those near it. Their noise has variance
+N0(1 + pJ), which they do not know, so the chain samples too hot there; its neighbours hear of it through the mixing.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from airbayes.channel.base import Channel
+from airbayes.errors import AirbayesError
+from airbayes.keys import normal_rows
+
+
+class Jammed(Channel):
+    """Another channel with a jammer on top."""
+
+    power: Float[Array, ""]  # P, linear
+    noise_power: Float[Array, ""]  # N0 of the background alone, linear: what the receiver knows
+    base: Channel
+    rate: Float[Array, ""]  # p, probability that a block is jammed
+    ratio: Float[Array, ""]  # J, received power of the jammer over N0, linear
+    jammed: Float[Array, ""]  # how many receivers hear it, from the first on
+
+    def __init__(self, base: Channel, rate: float, ratio: float, jammed: int):
+        if not 0 <= rate <= 1:
+            raise AirbayesError(f"The rate of jamming is a probability, 0 to 1, got {rate}.")
+        if not (ratio >= 0 and math.isfinite(ratio)):
+            raise AirbayesError(f"The power of a jammer over N0 must be zero or more (linear), got {ratio}.")
+        if jammed < 0:
+            raise AirbayesError(f"The number of jammed receivers must be zero or more, got {jammed}.")
+        self.base, self.power, self.noise_power = base, base.power, base.noise_power
+        self.rate, self.ratio = jnp.asarray(rate, jnp.float32), jnp.asarray(ratio, jnp.float32)
+        self.jammed = jnp.asarray(jammed, jnp.float32)
+
+    def noise(self, keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
+        own = jax.vmap(jax.random.fold_in, (0, None))(keys, 2)
+        hit = jax.vmap(lambda key: jax.random.uniform(jax.random.fold_in(key, 0)))(own) < self.rate
+        hit = hit & (jnp.arange(len(keys)) < self.jammed)
+        signal = normal_rows(jax.vmap(jax.random.fold_in, (0, None))(own, 1), num_params)
+        strength = jnp.where(hit, jnp.sqrt(self.ratio * self.noise_power), 0.0)
+        return self.base.noise(keys, num_params) + strength[:, None] * signal
+
+    def gain_error(self, keys: Key[Array, " agent"], num_slots: int) -> Float[Array, "agent slot"] | None:
+        return self.base.gain_error(keys, num_slots)
