@@ -16,7 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from airbayes.errors import ResultsError
+from airbayes.files import read_limited
+from airbayes.text import printable
 
+MOST_BYTES = 10_000  # of a lock file
 LOOK_EVERY_S = 0.1
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -69,9 +72,9 @@ def _acquire(path: Path, shared: bool, wait: bool, tell: Callable[[str], None]) 
 def read_holder(path: Path) -> str:
     """Who took the lock last, in words."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return f"process {int(found['pid'])} on {found['host']}"
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads(read_limited(path, MOST_BYTES).decode("utf-8"))
+        return f"process {int(found['pid'])} on {printable(str(found['host']))}"
+    except (ResultsError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return "another process"
 
 

@@ -65,6 +65,8 @@ def read_positions(path: Path) -> Float[np.ndarray, "agent dim"]:
     """A CSV file `agent,x,y` (or `agent,x,y,z`) in metres, agents 0 to N−1 in any order; # comments and a header."""
     found: dict[int, list[float]] = {}
     try:
+        if path.exists() and not path.is_file():  # a pipe might never end
+            raise GraphError(f"Cannot read the positions {path}: it is not a file.")
         if path.stat().st_size > MAX_BYTES:
             raise GraphError(f"{path} has more than {MAX_BYTES:,} bytes.")
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
@@ -76,8 +78,8 @@ def read_positions(path: Path) -> Float[np.ndarray, "agent dim"]:
                 if agent in found:
                     raise GraphError(f"{path}, line {number}: agent {agent} has a position already.")
                 found[agent] = place
-    except OSError as error:
-        raise GraphError(f"Cannot read the positions {path}: {error.strerror or error}.") from None
+    except (OSError, ValueError, csv.Error) as error:  # ValueError: a name that no file can have
+        raise GraphError(f"Cannot read the positions {path}: {getattr(error, 'strerror', None) or error}.") from None
     missing = sorted(set(range(len(found))) - set(found))
     if missing or not found:
         raise GraphError(f"{path}: no position of agent {missing[0] if missing else 0}; agents are 0 to N−1.")

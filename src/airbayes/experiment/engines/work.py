@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Literal
 from airbayes import __version__
 from airbayes.errors import ResultsError
 from airbayes.experiment.toml_io import parse_config
-from airbayes.files import write_text
+from airbayes.files import read_limited, write_text
 from airbayes.locks import Locked, locked
+from airbayes.text import printable
 
 if TYPE_CHECKING:
     from airbayes.experiment.build import Builder
@@ -98,8 +99,8 @@ def work(task: Task, watch: Watch, stop: Callable[[], str | None], tell: Callabl
 def stop_asked(folder: Path) -> str | None:
     from airbayes.experiment.journal import PROGRESS
 
-    with suppress(OSError):
-        return (folder / PROGRESS / STOP).read_text(encoding="utf-8")
+    with suppress(ResultsError):
+        return printable(read_limited(folder / PROGRESS / STOP, 10_000).decode("utf-8", errors="replace"), 200)
     return None
 
 

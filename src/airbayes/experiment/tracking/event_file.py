@@ -18,6 +18,10 @@ from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.tracking.base import Tracker
+from airbayes.files import read_limited
+from airbayes.text import printable
+
+MOST_BYTES = 1 << 30
 
 EVENTS = "events.jsonl"
 
@@ -63,7 +67,7 @@ def read_events(path: Path, *, repair: bool = False) -> list[dict[str, Any]]:
     """Every whole line. A process that was killed may leave part of one at the end; `repair` takes that away."""
     if not path.exists():
         return []
-    content = path.read_bytes()
+    content = read_limited(path, MOST_BYTES)
     whole = content.rfind(b"\n") + 1
     if repair and whole < len(content):
         with path.open("r+b") as file:
@@ -72,9 +76,11 @@ def read_events(path: Path, *, repair: bool = False) -> list[dict[str, Any]]:
     for number, line in enumerate(content[:whole].splitlines(), start=1):
         try:
             lines.append(json.loads(line))
-        except ValueError as error:
+            if not isinstance(lines[-1], dict):
+                raise ValueError("no JSON object")
+        except (ValueError, RecursionError) as error:
             raise ResultsError(
-                f"{path}, line {number}: {error}. Remove the file; a run writes it again from where it stands."
+                f"{path}, line {number}: {printable(str(error), 200)}. Remove the file; a run writes it again from where it stands."
             ) from None
     return lines
 
