@@ -19,7 +19,8 @@ from airbayes.data.object_file import read_arrays
 from airbayes.errors import DataError, ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.sample_files import StoredCell, file_stem
-from airbayes.files import write_atomically, write_text
+from airbayes.files import read_limited, write_atomically, write_text
+from airbayes.text import printable
 
 FOLDER, MANIFEST = "predictions", "manifest.json"
 MOST_BYTES, MOST_MANIFEST = 2**30, 64 * 2**20  # of one cell's arrays, and of the manifest
@@ -121,29 +122,21 @@ def stored_predictions(folder: Path) -> list[StoredCell]:
     if not path.exists():
         return []
     try:
-        if path.stat().st_size > MOST_MANIFEST:
-            raise ValueError(f"{path.stat().st_size:,} bytes; a manifest has at most {MOST_MANIFEST:,}")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_limited(path, MOST_MANIFEST).decode("utf-8"))
         if content["version"] != 1:
             raise ResultsError(f"{path} has version {content['version']}; this airbayes reads version 1.")
         stored = [StoredCell(**row) for row in content["cells"]]
         if not all(row.has_right_types() for row in stored):
             raise ValueError("a field has the wrong type")
         return stored
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ResultsError(f"{path} is damaged ({error}). Run the experiment again.") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ResultsError(f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again.") from None
 
 
 def read_prediction(folder: Path, stored: StoredCell) -> Predictions:
     """The predictions of one cell, checked against their checksum."""
     path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ResultsError(f"{path} has {path.stat().st_size:,} bytes; the limit is {MOST_BYTES:,}.")
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ResultsError(f"Cannot read {path}: {error.strerror or error}.") from None
-    if digest != stored.sha256:
+    if hashlib.sha256(read_limited(path, MOST_BYTES)).hexdigest() != stored.sha256:
         raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
     try:
         return from_arrays(read_arrays(path, MOST_BYTES))

@@ -80,7 +80,8 @@ def read_events(path: Path, *, repair: bool = False) -> list[dict[str, Any]]:
                 raise ValueError("no JSON object")
         except (ValueError, RecursionError) as error:
             raise ResultsError(
-                f"{path}, line {number}: {printable(str(error), 200)}. Remove the file; a run writes it again from where it stands."
+                f"{path}, line {number}: {printable(str(error), 200)}. Remove the file; a run writes it again from "
+                "where it stands."
             ) from None
     return lines
 
