@@ -1,0 +1,24 @@
+"""The first Ctrl-C asks for an end, the second one is the end."""
+
+import signal
+
+import pytest
+
+from airbayes.cli.stopping import StopRequest
+
+
+def test_the_second_ctrl_c_stops_at_once(capsys):
+    before = signal.getsignal(signal.SIGINT)
+    with StopRequest() as stop:
+        assert stop() is None
+        signal.raise_signal(signal.SIGINT)
+        assert stop() == "Ctrl-C"
+        assert "finishing the steps under way" in capsys.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_time_limit_is_a_reason():
+    assert StopRequest(3600.0)() is None
+    assert StopRequest(-1.0)() == "its time limit of -1 s"
