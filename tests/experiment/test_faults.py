@@ -147,6 +147,7 @@ def test_the_preset_is_valid_and_its_figure_has_a_column_per_fault():
         ("late", ""),
         ("attack_rate", ""),
         ("impulse_rate", ""),
+        ("jam_rate", ""),
     ]
     assert all(next(iter(rates.items())) == (0.0, "ring") for rates in columns.values())
 
