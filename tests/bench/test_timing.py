@@ -1,5 +1,7 @@
 """Works take turns, warm-up is not counted, and calls are as long as asked."""
 
+import time
+
 import pytest
 
 from airbayes.bench.timing import Effort, time_together
@@ -20,6 +22,19 @@ def test_time_is_that_of_one_piece_of_work():
     found = time_together({"w": pauses.append}, Effort(repeats=2, call_seconds=1e-4, least_count=1))
     assert found["w"].least < 1e-4 / 2, "a call of many pieces was not divided by their number"
     assert pauses[-1] > 1
+
+
+def test_processor_time_counts_work_and_not_waiting():
+    def busy(count: int) -> None:
+        begun = time.process_time()
+        while time.process_time() - begun < 0.02 * count:
+            pass
+
+    works = {"busy": busy, "asleep": lambda count: time.sleep(0.02 * count)}
+    found = time_together(works, Effort(repeats=2, call_seconds=0.0, least_count=1))
+    assert found["busy"].processor == pytest.approx(0.02, rel=0.2)
+    assert found["asleep"].processor < 0.01
+    assert found["asleep"].least >= 0.02
 
 
 def test_slow_work_still_gets_three_rounds_and_no_more():

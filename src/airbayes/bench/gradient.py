@@ -11,7 +11,7 @@ from airbayes.bench.machine import on_gpu, too_large
 from airbayes.bench.pointnet_case import PointNetCase, make_case
 from airbayes.bench.rows import Row, against, timed
 from airbayes.bench.sizes import Sizes
-from airbayes.bench.timing import Work, time_together
+from airbayes.bench.timing import Timing, Work, time_together
 
 GROUP = "a gradient"
 LOOP = "torch loop"
@@ -58,6 +58,8 @@ def run_gradient(sizes: Sizes, tell: Callable[[str], None]) -> Iterator[Row]:
             continue
         target = CPU_TARGET if peer == LOOP and not on_gpu() else None
         yield against(GROUP, f"{name} / {peer}", found["airbayes"], peer, found[peer], at_least=target)
+        if not on_gpu():
+            yield processor_row(f"{name} / {peer}", found["airbayes"], peer, found[peer])
     title = f"{name}, {together}"
     if absent["many"]:
         yield Row(GROUP, title, "ms a cell", skipped=absent["many"])
@@ -71,6 +73,17 @@ def run_gradient(sizes: Sizes, tell: Callable[[str], None]) -> Iterator[Row]:
         else:
             more = {"peer_scale": times, "at_least": target}
             yield against(GROUP, f"{title} / {label}", found["many"], label, found[peer], **per_cell, **more)
+
+
+def processor_row(name: str, ours: Timing, peer_name: str, peer: Timing) -> Row:
+    """The same comparison in processor time. On one core it does not depend on other load; with several threads it
+    counts their waiting too, so `taskset -c 0` is the fair way to read it."""
+    mine, theirs = 1e3 * ours.processor, 1e3 * peer.processor
+    ratio = theirs / mine if mine > 0 else None
+    note = "of all threads, their waiting included; compare on one core"
+    return Row(
+        GROUP, f"{name}: processor time", "ms", mine, theirs, ratio, ours.repeats, peer_name=peer_name, note=note
+    )
 
 
 def torch_works(case: PointNetCase) -> dict[str, Callable[[], Work]]:

@@ -135,7 +135,8 @@ def scale(
         ratio = None if base is None else each / base
         limit = at_most if count > reference else None
         median = scale * timing.median / count
-        more = {"ours_median": median, "at_most": limit, "note": f"ratio to {reference:,}"}
+        used = f"processor time {scale * timing.processor / count:,.4g} {unit}"
+        more = {"ours_median": median, "at_most": limit, "note": f"ratio to {reference:,}; {used}"}
         yield Row(GROUP, name, unit, scale * each, None, ratio, timing.repeats, **more)
         if needed[count]:
             each, base_bytes = needed[count] / count, needed.get(reference, 0) / reference

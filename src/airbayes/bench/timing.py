@@ -18,6 +18,7 @@ class Timing:
     least: float
     median: float
     repeats: int
+    processor: float = 0.0  # least processor seconds of all threads; fairer where other jobs share the cores
 
 
 def clock(work: Work, count: int) -> float:
@@ -25,6 +26,13 @@ def clock(work: Work, count: int) -> float:
     started = time.perf_counter()
     work(count)
     return time.perf_counter() - started
+
+
+def clock_both(work: Work, count: int) -> tuple[float, float]:
+    """The same, and the processor seconds of all threads of this process; asking for those takes a while itself."""
+    used = time.process_time()
+    wall = clock(work, count)
+    return wall, time.process_time() - used
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,14 +56,20 @@ class Effort:
 def time_together(works: Mapping[str, Work], effort: Effort) -> dict[str, Timing]:
     """Warm everything up, then rounds over all works, back and forth."""
     counts = {name: _warm_up(work, effort) for name, work in works.items()}
-    samples: dict[str, list[float]] = {name: [] for name in works}
+    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     started = time.perf_counter()
     for turn in range(effort.repeats):
         if turn >= FEWEST_ROUNDS and time.perf_counter() - started > effort.most_seconds:
             break
         for name in list(works) if turn % 2 == 0 else list(works)[::-1]:
-            samples[name].append(clock(works[name], counts[name]) / counts[name])
-    return {name: Timing(min(found), statistics.median(found), len(found)) for name, found in samples.items()}
+            wall, processor = clock_both(works[name], counts[name])
+            samples[name].append((wall / counts[name], processor / counts[name]))
+    return {name: _summary(found) for name, found in samples.items()}
+
+
+def _summary(found: list[tuple[float, float]]) -> Timing:
+    walls, processors = zip(*found, strict=True)
+    return Timing(min(walls), statistics.median(walls), len(walls), min(processors))
 
 
 def _warm_up(work: Work, effort: Effort) -> int:
