@@ -9,6 +9,7 @@ from airbayes.report.html.sections.claims import claims_section
 from airbayes.report.html.sections.communication import communication_section
 from airbayes.report.html.sections.confusion import confusion_section
 from airbayes.report.html.sections.convergence import convergence_section
+from airbayes.report.html.sections.decisions import decisions_section
 from airbayes.report.html.sections.faults import faults_section
 from airbayes.report.html.sections.gaussian import ellipses_section, gaussian_section
 from airbayes.report.html.sections.mixing import mixing_section
@@ -27,6 +28,7 @@ SECTIONS: tuple[Callable[[Run], Section | None], ...] = (
     reliability_section,
     scores_section,
     confusion_section,
+    decisions_section,
     network_section,
     transition_section,
     power_section,

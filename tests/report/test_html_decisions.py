@@ -1,0 +1,41 @@
+"""The section on decisions: its numbers are those of `decisions`, and old folders have none."""
+
+import json
+
+import pytest
+from experiment.made_folder import write_made
+from report.html_pages import small_run
+
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.decisions import decisions
+from airbayes.experiment.prediction_files import read_predictions
+from airbayes.report.html.runs import read_run
+from airbayes.report.html.sections import SECTIONS
+from airbayes.report.html.sections.decisions import decisions_section
+
+
+def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
+    folder = write_made(tmp_path / "made", 3, 2)
+    section = decisions_section(read_run(folder))
+    assert section is not None
+    (figure,) = section.figures
+    assert set(figure.frames) == {"0|0", "0|1", "1|0", "1|1"}
+    (panel,) = figure.frames["1|0"]
+    assert {series["method"] for series in panel["series"]} == {"cd_dsgld:optimal", "q_dsgd"}
+    cell = Cell("q_dsgd", None, "ring", 0.0, 3)
+    record = decisions(read_predictions(folder)[cell])
+    (curve,) = (series for series in panel["series"] if series["method"] == "q_dsgd")
+    assert curve["y"][-1] == pytest.approx(1 - record["accuracy"], abs=1e-3)
+    (table,) = section.tables
+    assert table.caption.startswith("full, 30\N{NO-BREAK SPACE}dB")
+    first = decisions(read_predictions(folder)[Cell("q_dsgd", None, "full", 30.0, 3)])
+    row = next(row for row in table.rows if row[0].method == "q_dsgd")  # pyright: ignore[reportAttributeAccessIssue]
+    assert row[1] == f"{first['risk_coverage']['aurc']:.3f}"
+    assert row[2] == "never"  # four validation objects promise nothing
+    assert row[5] == f"{first['sets']['lac']['coverage']:.1%}"
+    assert "NaN" not in json.dumps(figure.spec(), allow_nan=False)
+    assert decisions_section in SECTIONS
+
+
+def test_runs_without_predictions_have_no_such_section():
+    assert decisions_section(small_run()) is None
