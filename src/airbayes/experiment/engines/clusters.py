@@ -38,8 +38,9 @@ def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[C
     """A client of the cluster that the options name; what was started for it ends with it."""
     from dask.config import set as set_dask
     from distributed import Client
+    from distributed.utils import silence_logging_cmgr
 
-    with set_dask(SETTINGS):
+    with set_dask(SETTINGS), silence_logging_cmgr(logging.CRITICAL):  # what happens to units is shown by the table
         if options.address is not None:
             with _connect(options) as client:
                 yield client
@@ -70,7 +71,7 @@ def local_cluster(options: EngineOptions, units: int) -> "LocalCluster":
         security=Security.temporary(),
         scheduler_kwargs={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
         memory_limit=0,  # what JAX allocates is not Dask's to manage; --dry-run predicts it
-        silence_logs=logging.CRITICAL,  # what happens to units is shown by the table
+        silence_logs=logging.CRITICAL,
     )
 
 

@@ -17,6 +17,7 @@ from airbayes.experiment.engines.units import Unit
 from airbayes.experiment.engines.work import Task
 
 TICK_S = 0.1
+WORKERS_S = 1.0  # between two looks at how many there are
 HELD_S = 2.0  # until a unit that another process holds is tried again
 NO_WORKERS_S = 30.0  # until that is said
 
@@ -63,17 +64,26 @@ class OnDask:
         self.messages: SimpleQueue[dict] = SimpleQueue()  # they come in another thread
 
     def run(self) -> None:
+        address = self.client.scheduler.address
+        try:
+            self._run(address)
+        except (OSError, TimeoutError) as error:  # what Dask raises when a connection is gone
+            raise ResultsError(f"Lost the Dask scheduler at {address}.") from error
+
+    def _run(self, address: str) -> None:
         self.client.subscribe_topic(self.topic, lambda event: self.messages.put(event[1]))
-        stopping, seen = False, time.monotonic()
+        stopping, workers, looked, seen = False, 0, 0.0, time.monotonic()
         while self.out or (not stopping and self.sweep.of("queued")):
             if not stopping and (reason := self.stop()) is not None:
                 stopping = True
                 self.ask_to_stop(reason)
-            workers = self._workers()
+            if time.monotonic() - looked > WORKERS_S:
+                looked = time.monotonic()
+                workers = self._workers()
             if workers:
                 seen = time.monotonic()
             elif time.monotonic() - seen > NO_WORKERS_S:
-                self.tell(f"No workers at {self.client.scheduler.address} yet; waiting.")
+                self.tell(f"No workers at {address} yet; waiting.")
                 seen = time.monotonic()
             if not stopping:
                 self._hand_out(workers)
@@ -84,7 +94,7 @@ class OnDask:
     def _workers(self) -> int:
         """How many units can run at a time."""
         if self.client.status != "running":
-            raise ResultsError(f"Lost the Dask scheduler at {self.client.scheduler.address}.")
+            raise ConnectionError("the client is not connected")
         return sum(self.client.nthreads().values())
 
     def _hand_out(self, workers: int) -> None:
@@ -109,7 +119,7 @@ class OnDask:
             elif future.status == "error":
                 self._gave_up(number, future.exception())
             else:  # cancelled or lost: with the scheduler
-                raise ResultsError(f"Lost the Dask scheduler at {self.client.scheduler.address}.")
+                raise ConnectionError("the scheduler has forgotten a task")
 
     def _settle(self, number: int, outcome: dict) -> None:
         if outcome["state"] != "held":
