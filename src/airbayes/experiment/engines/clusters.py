@@ -5,8 +5,10 @@ Dask scheduler can run code as its owner. On this machine everything listens on 
 never forked: a fork of a process that has loaded JAX can hang.
 """
 
+import dataclasses
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +18,11 @@ from airbayes.errors import AirbayesError
 from airbayes.experiment.engines.options import EngineOptions
 
 if TYPE_CHECKING:
-    from dask_jobqueue.slurm import SLURMCluster
-    from distributed import LocalCluster
     from distributed.security import Security
 
-Client = Any  # distributed.Client, whose types allow for coroutines everywhere
+Client = Cluster = Any  # of Dask, whose types allow for coroutines everywhere
 LOOPBACK = "127.0.0.1"
+KEYS = "progress/tls"  # of a run on SLURM jobs; removed with the run's progress at the latest
 DEATHS = 2  # of workers, after which one more gives up a unit
 ANSWER_S = 10  # for a scheduler to answer
 SETTINGS = {
@@ -44,13 +45,17 @@ def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[C
         if options.address is not None:
             with _connect(options) as client:
                 yield client
-            return
-        cluster = slurm_cluster(options, folder) if options.engine == "slurm" else local_cluster(options, units)
-        with cluster, Client(cluster, set_as_default=False) as client:
-            if options.engine == "slurm":
-                jobs = workers_of(options)
-                cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)  # also when a job's time is over
-            yield client
+        elif options.engine == "slurm":
+            try:
+                with slurm_cluster(options, folder) as cluster, Client(cluster, set_as_default=False) as client:
+                    jobs = workers_of(options)
+                    cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)  # a job whose time is over is replaced
+                    yield client
+            finally:
+                shutil.rmtree(folder / KEYS, ignore_errors=True)
+        else:
+            with local_cluster(options, units) as cluster, Client(cluster, set_as_default=False) as client:
+                yield client
 
 
 def workers_of(options: EngineOptions) -> int:
@@ -58,7 +63,7 @@ def workers_of(options: EngineOptions) -> int:
     return options.workers or (1 if options.engine == "slurm" else len(os.sched_getaffinity(0)))
 
 
-def local_cluster(options: EngineOptions, units: int) -> "LocalCluster":
+def local_cluster(options: EngineOptions, units: int) -> Cluster:
     from distributed import LocalCluster
     from distributed.security import Security
 
@@ -75,12 +80,11 @@ def local_cluster(options: EngineOptions, units: int) -> "LocalCluster":
     )
 
 
-def slurm_cluster(options: EngineOptions, folder: Path) -> "SLURMCluster":
+def slurm_cluster(options: EngineOptions, folder: Path) -> Cluster:
     """Jobs with one worker each, which runs one unit at a time on all its cores."""
     from dask_jobqueue.slurm import SLURMCluster
-    from distributed.security import Security
 
-    security = tls_of(options) or Security.temporary()
+    security = tls_of(options if options.tls_ca else dataclasses.replace(options, **make_certificate(folder / KEYS)))
     logs = folder / "slurm"
     logs.mkdir(parents=True, exist_ok=True)
     lifetime = seconds_of(options.walltime or "")
@@ -96,7 +100,6 @@ def slurm_cluster(options: EngineOptions, folder: Path) -> "SLURMCluster":
         interface=options.interface,
         protocol="tls://",
         security=security,
-        shared_temp_directory=str(folder.absolute()),
         log_directory=str(logs.absolute()),
         job_extra_directives=list(options.sbatch),
         # A worker that leaves before SLURM ends it is not counted as one that died of its unit.
@@ -104,6 +107,20 @@ def slurm_cluster(options: EngineOptions, folder: Path) -> "SLURMCluster":
         scheduler_options={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
         silence_logs="critical",
     )
+
+
+def make_certificate(folder: Path) -> dict[str, Path]:
+    """For one run, where its jobs find it and nobody else can read it."""
+    from distributed.security import Security
+
+    made = Security.temporary().get_tls_config_for_role("worker")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    paths = {}
+    for name, key in (("tls_ca", "ca_file"), ("tls_cert", "cert"), ("tls_key", "key")):
+        paths[name] = folder / f"{name}.pem"
+        paths[name].touch(mode=0o600)
+        paths[name].write_text(str(made[key]), encoding="utf-8")
+    return paths
 
 
 def seconds_of(walltime: str) -> int:
@@ -119,9 +136,10 @@ def tls_of(options: EngineOptions) -> "Security | None":
 
     if options.tls_ca is None:
         return None
-    named: dict[str, Any] = {"tls_ca_file": str(options.tls_ca.absolute()), "require_encryption": True}
+    ca, cert, key = (str(path.absolute()) for path in (options.tls_ca, options.tls_cert, options.tls_key) if path)
+    named: dict[str, Any] = {"tls_ca_file": ca, "require_encryption": True}
     for role in ("client", "scheduler", "worker"):
-        named |= {f"tls_{role}_cert": str(options.tls_cert), f"tls_{role}_key": str(options.tls_key)}
+        named |= {f"tls_{role}_cert": cert, f"tls_{role}_key": key}
     return Security(**named)
 
 
