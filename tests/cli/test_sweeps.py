@@ -68,11 +68,11 @@ def wait_until_begun(folder: Path, running: subprocess.Popen | None = None) -> l
     return places(folder, LINEAR)
 
 
-def holder_of(place: Path) -> int | None:
-    """The process at work on a unit, stopped in the middle of it; None when it is not at work."""
+def holder_of(place: Path, killed: list[int]) -> int | None:
+    """The process at work on a unit, stopped in the middle of it; None when none is, or one that was killed."""
     try:
         pid = json.loads((place / "lock").read_text())["pid"]
-        if not list(place.glob("step-*")):
+        if pid in killed or not list(place.glob("step-*")):
             return None
         os.kill(pid, signal.SIGSTOP)
     except (OSError, ValueError):
@@ -119,7 +119,7 @@ def test_a_killed_worker_and_a_killed_driver_lose_nothing(home: Path):
     killed: list[int] = []
 
     def kill_one() -> bool:
-        killed.extend(pid for place in units if not killed and (pid := holder_of(place)) is not None)
+        killed.extend(pid for place in units if not killed and (pid := holder_of(place, killed)) is not None)
         return bool(killed)
 
     until(kill_one, running)
@@ -147,12 +147,12 @@ def test_a_killed_worker_and_a_killed_driver_lose_nothing(home: Path):
 
 
 def test_a_unit_that_kills_its_workers_is_given_up_and_hurts_no_other(home: Path, capsys):
-    deaths = []
+    deaths: list[int] = []
 
     def kill_always(over: threading.Event) -> None:
         place = wait_until_begun(home / "deadly")[1]
         while not over.is_set():
-            if (pid := holder_of(place)) is not None:
+            if (pid := holder_of(place, deaths)) is not None:
                 os.kill(pid, signal.SIGKILL)
                 deaths.append(pid)
             time.sleep(0.002)

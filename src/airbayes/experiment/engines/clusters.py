@@ -20,7 +20,6 @@ from airbayes.experiment.engines.options import EngineOptions
 if TYPE_CHECKING:
     from distributed.security import Security
 
-Client = Cluster = Any  # of Dask, whose types allow for coroutines everywhere
 LOOPBACK = "127.0.0.1"
 KEYS = "progress/tls"  # of a run on SLURM jobs; removed with the run's progress at the latest
 DEATHS = 2  # of workers, after which one more gives up a unit
@@ -35,8 +34,11 @@ SETTINGS = {
 
 
 @contextmanager
-def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[Client]:
-    """A client of the cluster that the options name; what was started for it ends with it."""
+def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[Any]:
+    """A distributed.Client of the cluster that the options name; what was started for it ends with it.
+
+    Dask's types allow for coroutines everywhere, hence Any.
+    """
     from dask.config import set as set_dask
     from distributed import Client
     from distributed.utils import silence_logging_cmgr
@@ -63,7 +65,7 @@ def workers_of(options: EngineOptions) -> int:
     return options.workers or (1 if options.engine == "slurm" else len(os.sched_getaffinity(0)))
 
 
-def local_cluster(options: EngineOptions, units: int) -> Cluster:
+def local_cluster(options: EngineOptions, units: int) -> Any:
     from distributed import LocalCluster
     from distributed.security import Security
 
@@ -80,7 +82,7 @@ def local_cluster(options: EngineOptions, units: int) -> Cluster:
     )
 
 
-def slurm_cluster(options: EngineOptions, folder: Path) -> Cluster:
+def slurm_cluster(options: EngineOptions, folder: Path) -> Any:
     """Jobs with one worker each, which runs one unit at a time on all its cores."""
     from dask_jobqueue.slurm import SLURMCluster
 
@@ -144,7 +146,7 @@ def tls_of(options: EngineOptions) -> "Security | None":
 
 
 @contextmanager
-def _connect(options: EngineOptions) -> Iterator[Client]:
+def _connect(options: EngineOptions) -> Iterator[Any]:
     from distributed import Client
 
     try:
