@@ -60,7 +60,7 @@ def until(condition: Callable[[], object], running: subprocess.Popen | None = No
     while not condition():
         assert time.monotonic() < deadline
         assert running is None or running.poll() is None, running.communicate()[0]
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 def wait_until_begun(folder: Path, running: subprocess.Popen | None = None) -> list[Path]:
@@ -155,7 +155,7 @@ def test_a_unit_that_kills_its_workers_is_given_up_and_hurts_no_other(home: Path
             if (pid := holder_of(place, deaths)) is not None:
                 os.kill(pid, signal.SIGKILL)
                 deaths.append(pid)
-            time.sleep(0.002)
+            time.sleep(0.01)
 
     with meanwhile(kill_always):
         assert run("deadly", "--engine=dask", "--workers=1") == 1

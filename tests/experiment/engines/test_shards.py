@@ -55,17 +55,6 @@ def test_two_shards_are_the_whole_in_any_order(home, whole, capsys):
     assert "already holds this experiment, complete" in capsys.readouterr().out
 
 
-def test_a_run_without_a_shard_computes_what_is_left(home, whole, capsys):
-    assert run("--out", "out", "--shard=2/3") == 0
-    done = [place for place in places(home / "out", SOFTMAX) if (place / "done").exists()]
-    assert len(done) == 1
-    stamp = (done[0] / "done" / "manifest.json").stat().st_mtime_ns
-    assert run("--out", "out", "--time-limit=0") == 75
-    assert (done[0] / "done" / "manifest.json").stat().st_mtime_ns == stamp
-    assert run("--out", "out") == 0
-    assert_same_files(whole, home / "out")
-
-
 def test_a_unit_that_fails_is_reported_and_tried_again(home, whole, capsys):
     assert run("--out", "out", "--shard=0/1", "--time-limit=0") == 75
     poisoned = places(home / "out", SOFTMAX)[1]
@@ -81,7 +70,7 @@ def test_a_unit_that_fails_is_reported_and_tried_again(home, whole, capsys):
     assert all((place / "done" / "manifest.json").exists() for place in others)
     assert not (home / "out" / "results.nc").exists()
     (poisoned / "done").unlink()
-    assert run("--out", "out", "--shard=0/1") == 0
+    assert run("--out", "out") == 0  # without a shard it computes what is left
     assert_same_files(whole, home / "out")
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from experiment.engines.sweeps import SOFTMAX
+from experiment.engines.sweeps import LINEAR
 
 from airbayes.experiment.engines.clusters import KEYS, seconds_of, slurm_cluster
 from airbayes.experiment.engines.options import EngineOptions
@@ -89,7 +89,7 @@ def test_a_sweep_on_jobs(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("AIRBAYES_CACHE", "off")
     monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     monkeypatch.chdir(tmp_path)
-    Path("small.toml").write_text(SOFTMAX)
+    Path("small.toml").write_text(LINEAR)
     asked = ["--engine=slurm", "--memory=1GB", "--walltime=00:10:00", "--interface=lo"]
     try:
         with pytest.raises(SystemExit) as stop:
@@ -101,5 +101,5 @@ def test_a_sweep_on_jobs(tmp_path, monkeypatch, capsys):
             subprocess.run(["kill", pid], check=False, capture_output=True)
     assert "4 done, 0 failed" in captured.err
     assert "Written to out" in captured.out
-    assert parse_config((tmp_path / "out" / "config.toml").read_text()) == parse_config(SOFTMAX)
+    assert parse_config((tmp_path / "out" / "config.toml").read_text()) == parse_config(LINEAR)
     assert not (tmp_path / "out" / "progress").exists()
