@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,15 +13,32 @@ from rich.console import Console
 from rich.text import Text
 
 from airbayes.cache import cache_programs
+from airbayes.cli.hosts import (
+    agents_mesh,
+    check_alone,
+    check_asked,
+    connect,
+    in_all,
+    in_first,
+    is_first,
+    leaving_together,
+    quieten_libraries,
+    several_processes,
+    show_split,
+)
+from airbayes.cli.launch import launch, stop_with_parent, without_place
 from airbayes.cli.progress import make_console, make_reporter
-from airbayes.errors import AirbayesError, ResultsError
+from airbayes.errors import AirbayesError, ConfigError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.toml_io import load_config
+from airbayes.experiment.validate_sharding import sharding_problems
 from airbayes.text import printable
 
 if TYPE_CHECKING:
+    from jax.sharding import Mesh
+
     from airbayes.experiment.journal import Journal
 
 STOPPED, INTERRUPTED = 75, 130  # exit codes: its time was up (run it again), or someone stopped it
@@ -40,6 +57,15 @@ class RunOptions:
     """Stop after so many seconds, with everything saved; the same command goes on. Exit code 75."""
     checkpoint_every: float = 60.0
     """Seconds between two saved states."""
+    devices: int = 0
+    """Devices of each process over which the agents of every network are split; 0: one, or all where there are several
+    processes. On a CPU they are virtual."""
+    processes: int = 1
+    """Processes over which the agents are split: started here, or one by one with --coordinator and --process-id."""
+    coordinator: str | None = None
+    """HOST:PORT where the processes meet, bound by process 0; auto reads SLURM's or Open MPI's variables."""
+    process_id: int | None = None
+    """Which of the processes this is, from 0."""
     quiet: bool = False
     """Print errors only."""
     verbose: bool = False
@@ -69,7 +95,8 @@ def run_command(args: list[str]) -> int:
     if engine.on_cluster:  # the workers compute: this process is not to take the memory of a GPU from them
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     console, progress = make_console(options.quiet or options.json), make_console(options.quiet, stderr=True)
-    _check(config, progress)
+    check_asked(options.devices, options.processes, options.process_id, options.coordinator)
+    check_alone(engine, several=options.devices > 1 or options.processes > 1 or options.coordinator is not None)
     if options.track:
         from airbayes.experiment.tracking import check_trackers
 
@@ -77,11 +104,36 @@ def run_command(args: list[str]) -> int:
     if options.dry_run:
         from airbayes.cli.dry_run import print_plan
 
+        _check(config, progress)
         print_plan(config, console)
         return 0
     if options.out is not None and str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/mine.")
-    return _run(config, options.out or Path("runs") / config.name, options, engine, args, console, progress)
+    folder = options.out or Path("runs") / config.name
+    if options.coordinator is not None:
+        return _run_in_team(config, folder, options, engine, args)
+    if options.processes > 1:
+        if problems := sharding_problems(config, options.processes * max(options.devices, 1)):
+            raise ConfigError(problems)
+        return launch(args, options.processes)
+    connect(options.devices, 1, None, None)
+    _check(config, progress)
+    return _run(config, folder, options, engine, args, console, progress)
+
+
+def _run_in_team(
+    config: ExperimentConfig, folder: Path, options: RunOptions, engine: EngineOptions, args: list[str]
+) -> int:
+    """As one of several processes; the first one speaks for all."""
+    stop_with_parent()
+    quieten_libraries()
+    connect(options.devices, options.processes, options.process_id, options.coordinator)
+    quiet = options.quiet or not is_first()
+    console, progress = make_console(quiet or options.json), make_console(quiet, stderr=True)
+    with leaving_together(options.debug):
+        in_all(lambda: _check(config, progress))
+        return _run(config, folder, options, engine, args, console, progress)
+    raise AssertionError("leaving_together does not return after an error")
 
 
 def _check(config: ExperimentConfig, console: Console) -> None:
@@ -105,13 +157,19 @@ def _run(
     console: Console,
     progress: Console,
 ) -> int:
-    from airbayes.cli.stopping import StopRequest
+    from airbayes.cli.stopping import TIME_LIMIT, StopRequest
     from airbayes.experiment.journal import Journal, Stopped
     from airbayes.experiment.store import run_lock
 
     tell = lambda text: progress.print(text, markup=False, soft_wrap=True)  # noqa: E731
-    with StopRequest(options.time_limit) as stop:
+    mesh = in_all(lambda: agents_mesh(config, options.devices))
+    with StopRequest(options.time_limit) as stop, ExitStack() as held:
         journal = Journal(folder, options.checkpoint_every, stop, tell)
+
+        def begin() -> Literal["complete", "anew", "going on"]:
+            held.enter_context(run_lock(folder, wait=engine.shard is not None, tell=tell))
+            return _begin(config, folder, options, journal)
+
         try:
             if engine.shard is not None:
                 code = _run_share(config, folder, options, engine, journal, args, progress)
@@ -119,29 +177,29 @@ def _run(
                     if options.json:
                         _say_done("incomplete", folder, [], "other shards are not done")
                     return code
-            with run_lock(folder, wait=engine.shard is not None, tell=tell):
-                begun = _begin(config, folder, options, journal)
-                if begun == "complete":
+            begun = in_first(begin)
+            if begun == "complete":
+                if is_first():
                     _show_again(config, folder, console)
                     if options.json:
                         _say_done("complete", folder, [], "it was complete before")
-                    return 0
-                with _how_to_go_on(args):
-                    if engine.on_cluster:
-                        from airbayes.cli.sweep import SweepRun
+                return 0
+            with _how_to_go_on(args):
+                if engine.on_cluster:
+                    from airbayes.cli.sweep import SweepRun
 
-                        code = SweepRun(config, journal, engine, progress).run_on_cluster()
-                        if code is not None:
-                            if options.json:
-                                _say_done("incomplete", folder, [], "some cells are not done")
-                            return code
-                    _compute(config, folder, journal, options, console, progress, anew=begun == "anew")
+                    code = SweepRun(config, journal, engine, progress).run_on_cluster()
+                    if code is not None:
+                        if options.json:
+                            _say_done("incomplete", folder, [], "some cells are not done")
+                        return code
+                _compute(config, folder, journal, options, mesh, console, progress, anew=begun == "anew")
             return 0
         except Stopped as stopped:
-            if options.json:
+            if options.json and is_first():
                 _say_done("stopped", folder, [], stopped.reason)
             tell(f"Stopped by {stopped.reason}; everything is saved. Go on with:\n  {_again(args)}")
-            return STOPPED if stop.signal is None else INTERRUPTED
+            return STOPPED if stopped.reason.startswith(TIME_LIMIT) else INTERRUPTED
 
 
 def _run_share(
@@ -210,6 +268,7 @@ def _compute(
     folder: Path,
     journal: "Journal",
     options: RunOptions,
+    mesh: "Mesh | None",
     console: Console,
     progress: Console,
     *,
@@ -218,7 +277,9 @@ def _compute(
     from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_variants
+    from airbayes.experiment.reporter import Silent
     from airbayes.experiment.store import CLAIMS_FILE, read_dataset, read_graphs, write_partial_results, write_results
+    from airbayes.experiment.team import TeamJournal, wait_for_all
     from airbayes.experiment.tracking import EVENTS
     from airbayes.report.claims import claims_table, missing_for_claims, write_claims
     from airbayes.report.claims_show import show_claims
@@ -227,13 +288,20 @@ def _compute(
 
     graphs = read_graphs(config)
     wanted = {"verbose": options.verbose, "json": options.json, "track": options.track, "anew": anew}
-    with make_reporter(progress, config, folder, **wanted) as reporter:
+    reporting = make_reporter(progress, config, folder, **wanted) if is_first() else nullcontext(Silent())
+    with reporting as reporter:
         check_compiler()
-        builder = Builder(config)
+        builder = in_all(lambda: Builder(config, mesh))
+        if mesh is not None:
+            show_split(builder, mesh, progress)
         results = []
-        for done in run_variants(builder, reporter, journal):
+        for done in run_variants(builder, reporter, TeamJournal(journal) if several_processes() else journal):
             results += done
-            write_partial_results(folder, config, results, builder.problem.attributes())
+            if is_first():
+                write_partial_results(folder, config, results, builder.problem.attributes())
+    if not is_first():
+        wait_for_all()
+        return
     write_results(folder, config, results, builder.problem.attributes(), graphs)
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
@@ -251,10 +319,13 @@ def _compute(
     console.print(f"Report, for your browser: {page}", markup=False, soft_wrap=True)
     if options.json:
         _say_done("complete", folder, names)
+    if several_processes():
+        wait_for_all()
 
 
 def _again(args: list[str]) -> str:
     """The command that goes on."""
+    args = without_place(args)
     return shlex.join(["airbayes", "run", *(arg for arg in args if arg != "--force")])
 
 

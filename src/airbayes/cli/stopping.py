@@ -5,6 +5,8 @@ import sys
 import time
 from types import FrameType
 
+TIME_LIMIT = "its time limit"
+
 
 class StopRequest:
     """Used as a context; calling it gives the reason to stop, or None. A second Ctrl-C stops at once."""
@@ -19,7 +21,7 @@ class StopRequest:
         if self.signal is not None:
             return self.signal
         if self.deadline is not None and time.monotonic() > self.deadline:
-            return f"its time limit of {self.time_limit_s:g} s"
+            return f"{TIME_LIMIT} of {self.time_limit_s:g} s"
         return None
 
     def __enter__(self) -> "StopRequest":

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from airbayes.channel.rate import bits_per_block, receiver_bits
 from airbayes.compress import TopTQSGD, largest_t
@@ -20,6 +21,7 @@ from airbayes.experiment.lidar_problem import LidarProblem
 from airbayes.experiment.linear_problem import LinearProblem
 from airbayes.experiment.problem import Problem
 from airbayes.experiment.scenario import graph_name, scenario_config, simulated_faults
+from airbayes.experiment.sharding import ShardedGradient
 from airbayes.models import AugmentedGradient, FullGradient, LocalData, MiniBatchGradient, Posterior, pool_agents
 from airbayes.network import (
     Graph,
@@ -83,15 +85,16 @@ def top_t_of(config: ExperimentConfig, graph: Graph, num_params: int, snr_db: fl
 class Builder:
     """Builds the cells of one experiment; graphs and data are made once and shared."""
 
-    def __init__(self, config: ExperimentConfig):
+    def __init__(self, config: ExperimentConfig, mesh: Mesh | None = None):
         self.config = config
+        self.mesh = mesh  # the devices over which agents are split; None: all on one
         self.problem = build_problem(config)
         self.simulated = simulated_faults(config)
         self.laws: dict[tuple, AffineLaw] = {}
         names = config.network.topologies
         self.graphs = {name: build_graph(config, name) for name in names}
         self.mixings: dict[str, Mixing] = dict(
-            zip(names, stack_mixings(list(self.graphs.values()), config.network.weights), strict=True)
+            zip(names, stack_mixings(list(self.graphs.values()), config.network.weights, mesh=mesh), strict=True)
         )
 
     def num_agents(self, cell: Cell) -> int:
@@ -147,8 +150,10 @@ class Builder:
     def _gradient(self, potential: Posterior):
         batch, augmentation = self.config.sampling.batch_size, self.problem.augmentation()
         if augmentation is not None:
-            return AugmentedGradient(potential, augmentation, batch)
-        return MiniBatchGradient(potential, batch) if batch else FullGradient(potential)
+            gradient = AugmentedGradient(potential, augmentation, batch)
+        else:
+            gradient = MiniBatchGradient(potential, batch) if batch else FullGradient(potential)
+        return gradient if self.mesh is None else ShardedGradient(gradient, self.mesh)
 
     def exact_law(self, cell: Cell) -> AffineLaw | None:
         """The sampler's own law on a linear problem, as if no power limit were reached; None where there is none."""

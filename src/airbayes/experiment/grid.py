@@ -12,12 +12,13 @@ from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.finish import finish_cell
-from airbayes.experiment.journal import Journal
 from airbayes.experiment.loop import Carry
 from airbayes.experiment.problem import Observer
 from airbayes.experiment.ready import Ready, ReadyAhead
 from airbayes.experiment.reporter import Reporter
 from airbayes.experiment.results import CellResult
+from airbayes.experiment.sharding import collect
+from airbayes.experiment.team import AnyJournal
 from airbayes.experiment.validate import check_config
 
 CHUNK = 200  # most steps between two signs of life
@@ -31,10 +32,11 @@ def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | No
     return [result for variant in run_variants(builder, reporter) for result in variant]
 
 
-def run_variants(builder: Builder, reporter: Reporter, journal: Journal | None = None) -> Iterator[list[CellResult]]:
+def run_variants(builder: Builder, reporter: Reporter, journal: AnyJournal | None = None) -> Iterator[list[CellResult]]:
     """The results of one variant after the other; while one runs, the next is compiled.
 
-    With a journal, batches that were finished before are taken from it, others go on from where they stood.
+    With a journal, batches that were finished before are taken from it, others go on from where they stood. Of several
+    processes only the first has results; the others yield empty lists.
     """
     config = builder.config
     groups = group_by_variant(enumerate_cells(config))
@@ -42,10 +44,11 @@ def run_variants(builder: Builder, reporter: Reporter, journal: Journal | None =
     found = [journal.finished(job) if journal else None for job in jobs]
     waiting = [job for job, results in zip(jobs, found, strict=True) if results is None]
     done: list[CellResult] = []
+    cells_done = 0
     with ReadyAhead(builder, waiting, journal) as ahead:
         for job, results in zip(jobs, found, strict=True):
             variant = job[0].variant
-            if not done:
+            if not cells_done:
                 reporter.begin(variant, groups[variant], config.sampling.steps)
             if results is None:
                 done += _run_waiting(builder, ahead, reporter, journal)
@@ -53,13 +56,16 @@ def run_variants(builder: Builder, reporter: Reporter, journal: Journal | None =
                 _retell(reporter, job, results, evaluation_steps(config))
                 reporter.resumed(job, config.sampling.steps)
                 done += results
-            if len(done) == len(groups[variant]):
+            cells_done += len(job)
+            if cells_done == len(groups[variant]):
                 reporter.finish(variant, done)
                 yield done
-                done = []
+                done, cells_done = [], 0
 
 
-def _run_waiting(builder: Builder, ahead: ReadyAhead, reporter: Reporter, journal: Journal | None) -> list[CellResult]:
+def _run_waiting(
+    builder: Builder, ahead: ReadyAhead, reporter: Reporter, journal: AnyJournal | None
+) -> list[CellResult]:
     ready = ahead.take()
     reporter.compiled(ready.cells[0].variant, ready.seconds)
     if ready.begin:
@@ -69,7 +75,9 @@ def _run_waiting(builder: Builder, ahead: ReadyAhead, reporter: Reporter, journa
     return run_batch(builder, ready, reporter, journal)
 
 
-def run_batch(builder: Builder, ready: Ready, reporter: Reporter, journal: Journal | None = None) -> list[CellResult]:
+def run_batch(
+    builder: Builder, ready: Ready, reporter: Reporter, journal: AnyJournal | None = None
+) -> list[CellResult]:
     """Cells of one variant, together, to the last step."""
     sampling, batch, carry = builder.config.sampling, ready.batch, ready.carry
     evaluated = evaluation_steps(builder.config)
@@ -81,15 +89,21 @@ def run_batch(builder: Builder, ready: Ready, reporter: Reporter, journal: Journ
             continue
         carry = jax.block_until_ready(ready.loop.advance(batch, carry, begin, end))
         if end in evaluated:
-            snapshots.append(jax.tree.map(np.asarray, take_snapshot(batch.observer, carry.tracker, carry.state.theta)))
-            glimpse = builder.problem.glimpse([cell.seed for cell in ready.cells], carry.tracker)
-            reporter.snapshot(ready.cells, end, _over_agents(snapshots[-1]) | glimpse, _lost(carry, end))
+            snapshot = collect(take_snapshot(batch.observer, carry.tracker, carry.state.theta))
+            if snapshot is not None:
+                snapshots.append(snapshot)
+                alone = jax.process_count() == 1  # else the trackers are spread over processes
+                glimpse = builder.problem.glimpse([cell.seed for cell in ready.cells], carry.tracker) if alone else {}
+                reporter.snapshot(ready.cells, end, _over_agents(snapshot) | glimpse, _lost(carry, end))
         begin = end
         reporter.advance(ready.cells, end)
         if journal and end < sampling.steps:
             journal.after_chunk(ready.cells, end, carry, snapshots)
+    whole = carry if builder.mesh is None else collect(carry)
+    if whole is None:  # another process finishes the cells
+        return []
     history = {name: np.stack([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
-    results = [finish_cell(builder, cell, index, carry, history) for index, cell in enumerate(ready.cells)]
+    results = [finish_cell(builder, cell, index, whole, history) for index, cell in enumerate(ready.cells)]
     if journal:
         journal.finish(ready.cells, results)
     return results

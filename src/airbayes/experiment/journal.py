@@ -147,10 +147,14 @@ class Journal:
         if (reason := self.stop()) is not None:
             raise Stopped(reason)
 
+    def is_due(self) -> bool:
+        """Whether the last state is old enough for another."""
+        return time.monotonic() - self.last_saved >= self.every_s
+
     def after_chunk(self, cells: list[Cell], step: int, carry, snapshots: list[dict[str, np.ndarray]]) -> None:
         """Save the state now and then, and at once when the run is to stop; then stop it."""
         reason = self.stop()
-        if reason is None and time.monotonic() - self.last_saved < self.every_s:
+        if reason is None and not self.is_due():
             return
         self.save(cells, step, carry, snapshots)
         if reason is not None:

@@ -27,25 +27,32 @@ MAX_GLIMPSE = 1_000_000  # cells·agents·m³ up to which W2 is computed while a
 BLOCK = 10_000  # agents whose data are drawn at a time
 
 
+class MomentTracker(eqx.Module):
+    """Rows of agents by themselves: they may be split over devices, the average is the same on all."""
+
+    agents: RunningMoments  # [shown, param]
+    network: RunningMoments  # of the network average, [1, param]
+
+
 class MomentObserver(Observer):
-    """Running mean and covariance of the shown agents and, as the last row, of the network average."""
+    """Running mean and covariance of the shown agents and of the network average."""
 
     num_params: int = eqx.field(static=True)
     shown: Int[Array, " shown"]
 
-    def empty(self, num_agents: int) -> RunningMoments:
-        return RunningMoments.empty((min(num_agents, len(self.shown)) + 1, self.num_params))
+    def empty(self, num_agents: int) -> MomentTracker:
+        shown = min(num_agents, len(self.shown))
+        return MomentTracker(*(RunningMoments.empty((rows, self.num_params)) for rows in (shown, 1)))
 
-    def update(self, tracker: RunningMoments, theta: Float[Array, "agent param"]) -> RunningMoments:
+    def update(self, tracker: MomentTracker, theta: Float[Array, "agent param"]) -> MomentTracker:
         rows = theta if len(theta) <= len(self.shown) else theta[self.shown]
-        return tracker.update(jnp.concatenate([rows, theta.mean(axis=0, keepdims=True)]))
+        average = theta.mean(axis=0, keepdims=True)
+        return MomentTracker(tracker.agents.update(rows), tracker.network.update(average))
 
     def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
         return theta.mean(axis=0)
 
-    def snapshot(
-        self, tracker: RunningMoments, theta: Float[Array, "agent param"]
-    ) -> dict[str, Float[Array, " agent"]]:
+    def snapshot(self, tracker: MomentTracker, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
         return state_metrics(theta)
 
 
@@ -98,25 +105,26 @@ class LinearProblem(Problem):
         mean, cov = self.posterior(seed)
         return float(np.sqrt(np.mean(mean**2 + np.diag(cov)))), "a draw from the exact posterior"
 
-    def glimpse(self, seeds: list[int], tracker: RunningMoments) -> dict[str, np.ndarray]:
+    def glimpse(self, seeds: list[int], tracker: MomentTracker) -> dict[str, np.ndarray]:
         """W2 to the posterior so far, of a single agent; NaN before there are two samples."""
-        rows, params = tracker.average.rounded.shape[-2:]
+        rows, params = tracker.agents.average.rounded.shape[-2:]
         if len(seeds) * rows * params**3 > MAX_GLIMPSE:
             return {}
         found = np.full(len(seeds), np.nan)
         for index, seed in enumerate(seeds):
-            mine: RunningMoments = jax.tree.map(lambda leaf, index=index: np.asarray(leaf[index]), tracker)
+            mine: RunningMoments = jax.tree.map(lambda leaf, index=index: np.asarray(leaf[index]), tracker.agents)
             if np.min(mine.average.count) < 2:
                 continue
             # Of a cell that diverges these are not finite, or nonsense: no reason to stop the others.
             with np.errstate(all="ignore"), contextlib.suppress(AirbayesError):
                 mean, cov = _pool_chains(mine)
-                found[index] = np.mean(w2_gaussians(mean[:-1], cov[:-1], *self.posterior(seed)))
+                found[index] = np.mean(w2_gaussians(mean, cov, *self.posterior(seed)))
         return {"w2_agent": found}
 
     def finish(self, outcome: Outcome) -> Metrics:
         """Distances of the sampled moments to the true posterior and, where known, to the sampler's own exact law."""
-        mean, cov = _pool_chains(outcome.tracker)
+        pooled = [_pool_chains(part) for part in (outcome.tracker.agents, outcome.tracker.network)]
+        mean, cov = (np.concatenate(parts) for parts in zip(*pooled, strict=True))
         agents, params = len(mean) - 1, mean.shape[1]  # the shown ones, and the average after them
         law = outcome.law
         true_mean, true_cov = self.posterior(outcome.seed)
@@ -156,7 +164,7 @@ class LinearProblem(Problem):
 
 
 def _pool_chains(tracker: RunningMoments) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance [agent + 1, ...] over all chains, which have equal counts, in float64."""
+    """Mean and covariance [agent, ...] over all chains, which have equal counts, in float64."""
     count = np.asarray(tracker.average.count, np.float64)[:, None, None]
     means = np.asarray(tracker.average.rounded, np.float64) + np.asarray(tracker.average.remainder, np.float64)
     spread = np.asarray(tracker.spread.rounded, np.float64) + np.asarray(tracker.spread.remainder, np.float64)

@@ -11,9 +11,11 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from airbayes.experiment.problem import Observer
+from airbayes.network.halo import AXIS
 from airbayes.samplers import Info, Sampler, State
 
 Step = int | Int[Array, ""]
@@ -66,6 +68,7 @@ class Loop(eqx.Module):
     burn_in: int = eqx.field(static=True)
     thin: int = eqx.field(static=True)
     draws: int = eqx.field(static=True)
+    mesh: Mesh | None = eqx.field(static=True, default=None)  # the devices over which agents are split
 
     def start(self, batch: Batch, theta: Float[Array, "cell chain agent param"]) -> Carry:
         """The carry before the first step."""
@@ -105,7 +108,7 @@ def _start(loop: Loop, batch: Batch, theta: Float[Array, "cell chain agent param
         nowhere = jnp.full((), -1, jnp.int32)
         return Carry(state, observer.empty(len(theta)), trace, gauges, nowhere, nowhere)
 
-    return over_cells_and_chains(one_chain)(batch, theta)
+    return _keep_split(over_cells_and_chains(one_chain)(batch, theta), loop.mesh)
 
 
 @eqx.filter_jit(donate="all-except-first")
@@ -115,9 +118,11 @@ def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
     def step(counted, sampler, data, observer, key, state, gauges, bad_step, bad_agent):
         state, info = sampler.step(key, state, data)
         lost = ~(jnp.mean(state.theta**2, axis=-1) < RUNAWAY_RMS**2)  # True for NaN too
-        now = (bad_step < 0) & lost.any()
+        agents = jnp.arange(len(lost), dtype=jnp.int32)
+        first = jnp.min(agents, initial=len(lost), where=lost)  # one reduction: over devices, each is a message
+        now = (bad_step < 0) & (first < len(lost))
         bad_step = jnp.where(now, state.step, bad_step)
-        bad_agent = jnp.where(now, jnp.argmax(lost).astype(jnp.int32), bad_agent)
+        bad_agent = jnp.where(now, first, bad_agent)
         return state, gauges.update(info, counted), bad_step, bad_agent
 
     def keep(sampler, data, observer, key, theta, tracker):
@@ -138,9 +143,25 @@ def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
         # `since` is the same for all cells, so this stays a real branch and costs nothing when not taken.
         is_kept = (since > 0) & (since % loop.thin == 0)
         tracker, trace = jax.lax.cond(is_kept, kept, lambda *same: same, carry.tracker, carry.trace)
-        return Carry(state, tracker, trace, gauges, bad_step, bad_agent)
+        return _keep_split(Carry(state, tracker, trace, gauges, bad_step, bad_agent), loop.mesh)
 
     return jax.lax.fori_loop(begin, end, body, carry)
+
+
+def _keep_split(carry: Carry, mesh: Mesh | None) -> Carry:
+    """Rows of agents stay on the device of their agent, and whatever else is there on all of them."""
+    if mesh is None:
+        return carry
+    agents = carry.state.theta.shape[2]
+
+    def by_agent(leaf, axis=2):  # [cell, chain, agent, ...]
+        split = leaf.ndim > axis and leaf.shape[axis] == agents
+        spec = PartitionSpec(*[None] * axis, AXIS) if split else PartitionSpec()
+        return jax.lax.with_sharding_constraint(leaf, NamedSharding(mesh, spec))
+
+    state, tracker, gauges = jax.tree.map(by_agent, (carry.state, carry.tracker, carry.gauges))
+    trace = by_agent(carry.trace, 3)  # where agents are monitored one by one
+    return Carry(state, tracker, trace, gauges, by_agent(carry.bad_step), by_agent(carry.bad_agent))
 
 
 def _hold(old: State, new: State, bad_step: Int[Array, "cell chain"]) -> State:

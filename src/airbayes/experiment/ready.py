@@ -7,12 +7,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from airbayes.experiment.build import Builder, stack
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
-from airbayes.experiment.journal import Journal
 from airbayes.experiment.loop import Batch, Carry, Loop
+from airbayes.experiment.sharding import place_batch, place_like, place_rows
+from airbayes.experiment.team import AnyJournal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,10 +34,10 @@ class ReadyAhead:
     """Batches made ready one after the other, each while the one before it runs.
 
     Two batches at once need twice the memory, which someone who limits the batch does not have: then none is made
-    ready ahead.
+    ready ahead. Nor over several devices: their processes must start programs in one order.
     """
 
-    def __init__(self, builder: Builder, jobs: list[list[Cell]], journal: Journal | None):
+    def __init__(self, builder: Builder, jobs: list[list[Cell]], journal: AnyJournal | None):
         self.builder, self.jobs, self.journal = builder, iter(jobs), journal
         self.pool = ThreadPoolExecutor(1)
         self.coming: Future[Ready] | None = None
@@ -49,7 +51,8 @@ class ReadyAhead:
     def take(self) -> Ready:
         """The next batch; the one after it is begun. To be asked for once per job."""
         ready = (self.coming or self._begin(next(self.jobs))).result()
-        following = None if self.builder.config.cells_per_batch else next(self.jobs, None)
+        alone = self.builder.config.cells_per_batch or self.builder.mesh is not None
+        following = None if alone else next(self.jobs, None)
         self.coming = None if following is None else self._begin(following)
         return ready
 
@@ -57,16 +60,19 @@ class ReadyAhead:
         return self.pool.submit(prepare, self.builder, job, self.journal)
 
 
-def prepare(builder: Builder, cells: list[Cell], journal: Journal | None = None) -> Ready:
+def prepare(builder: Builder, cells: list[Cell], journal: AnyJournal | None = None) -> Ready:
     """Compile a batch, and put it where the journal says it stood."""
     started = time.perf_counter()
-    loop = make_loop(builder.config)
+    loop = make_loop(builder.config, builder.mesh)
     batch, theta = make_batch(builder, cells)
+    if builder.mesh is not None:
+        batch, theta = place_batch(batch, builder.mesh), place_rows(theta, builder.mesh)
     carry = loop.start(batch, theta)
     saved = journal.latest(cells) if journal else None
     begin, snapshots = 0, []
     if saved is not None and fits(carry, saved.leaves):
-        carry = jax.tree.unflatten(jax.tree.structure(carry), [jnp.asarray(leaf) for leaf in saved.leaves])
+        leaves, structure = jax.tree.flatten(carry)
+        carry = jax.tree.unflatten(structure, place_like(saved.leaves, leaves))
         begin, snapshots = saved.step, saved.snapshots
     carry = jax.block_until_ready(loop.advance(batch, carry, begin, begin))  # no step: compiles
     return Ready(cells, loop, batch, carry, begin, snapshots, time.perf_counter() - started)
@@ -78,9 +84,9 @@ def fits(carry: Carry, leaves: list[np.ndarray]) -> bool:
     return wanted == [(leaf.shape, leaf.dtype) for leaf in leaves]
 
 
-def make_loop(config: ExperimentConfig) -> Loop:
+def make_loop(config: ExperimentConfig, mesh: Mesh | None = None) -> Loop:
     sampling = config.sampling
-    return Loop(sampling.burn_in, sampling.thin, (sampling.steps - sampling.burn_in) // sampling.thin)
+    return Loop(sampling.burn_in, sampling.thin, (sampling.steps - sampling.burn_in) // sampling.thin, mesh)
 
 
 def make_batch(builder: Builder, cells: list[Cell]) -> tuple[Batch, jax.Array]:

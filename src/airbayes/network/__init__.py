@@ -43,6 +43,7 @@ from airbayes.network.mixing import (
     check_stack,
     mix,
     neighbour_sum,
+    shard_mixings,
     stack_mixings,
 )
 from airbayes.network.order import edges_cut, hilbert_order, local_order, renumber
@@ -98,6 +99,7 @@ __all__ = [
     "renumber",
     "ring",
     "second_eigenvalue",
+    "shard_mixings",
     "small_world",
     "stack_mixings",
     "star",

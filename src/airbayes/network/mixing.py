@@ -5,6 +5,7 @@ like a prior of precision Nδ/η on the posterior. Differences vanish at consens
 and whatever the mask.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Literal, overload
 
@@ -12,10 +13,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import AbstractMesh, Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 
 from airbayes.errors import GraphError
 from airbayes.network.graphs import Graph
+from airbayes.network.halo import AXIS, Halo, fetch, plan_halos
 from airbayes.network.spectrum import check_connected, check_contraction, per_edge
 from airbayes.network.weights import Weights, resolve
 
@@ -35,6 +38,7 @@ class Mixing(eqx.Module):
     edge_weight: Float[Array, ""] | None  # w where all edges share one
     degrees: Float[Array, " agent"]
     num_edges: int = eqx.field(static=True)  # rows of edge ids, padded ones included
+    halo: Halo | None = None  # how rows are fetched where the agents are split over devices
 
     @property
     def num_agents(self) -> int:
@@ -90,31 +94,56 @@ def neighbour_sum(
 ) -> Float[Array, "agent param"]:
     """Σ_j w_kj g_kj (ρ_j values_j − own_k): what agent k hears, relative to its own θ_k.
 
-    `values` has one row per agent; inside shard_map it may be gathered from all shards while `own` and
-    `mixing` hold one shard's agents. `link_gain` g multiplies the whole bracket. `sender_gain` ρ is applied to
+    `values` has one row per agent. `link_gain` g multiplies the whole bracket. `sender_gain` ρ is applied to
     the row after it is fetched, not before: else its rounding would depend on which device the sender is on.
     """
     gains = mixing.weights if link_gain is None else mixing.weights * link_gain
-
-    def sent(senders):
-        rows = _rows(values, senders)
-        return rows if sender_gain is None else sender_gain[senders][:, None] * rows
-
     if isinstance(mixing, EdgeMixing):
-        terms = gains[:, None] * (sent(mixing.senders) - _rows(own, mixing.receivers))
+        terms = gains[:, None] * (_sent(values, mixing.senders, sender_gain) - _rows(own, mixing.receivers))
         return jax.ops.segment_sum(terms, mixing.receivers, own.shape[0], indices_are_sorted=True)
+    if mixing.halo is not None:
+        return _sum_over_shards(values, own, mixing.halo, gains, sender_gain)
+    return _sum_over_slots(values, own, mixing.neighbours, gains, sender_gain)
 
+
+def _sum_over_slots(
+    values: Float[Array, "source param"],
+    own: Float[Array, "agent param"],
+    neighbours: Int[Array, "agent slot"],
+    gains: Float[Array, "agent slot"],
+    sender_gain: Float[Array, " source"] | None,
+) -> Float[Array, "agent param"]:
     def add(total, neighbour, gain):
-        return total + gain[:, None] * (sent(neighbour) - own)
+        return total + gain[:, None] * (_sent(values, neighbour, sender_gain) - own)
 
     # Starting from slot 0, not from zeros, gives the scan's carry the type of a shard inside shard_map.
-    total = add(0.0, mixing.neighbours[:, 0], gains[:, 0])
+    total = add(0.0, neighbours[:, 0], gains[:, 0])
     if gains.shape[1] > UNROLL:
-        slots = (mixing.neighbours[:, 1:].T, gains[:, 1:].T)
+        slots = (neighbours[:, 1:].T, gains[:, 1:].T)
         return jax.lax.scan(lambda total, slot: (add(total, *slot), None), total, slots)[0]
     for slot in range(1, gains.shape[1]):
-        total = add(total, mixing.neighbours[:, slot], gains[:, slot])
+        total = add(total, neighbours[:, slot], gains[:, slot])
     return total
+
+
+def _sum_over_shards(
+    values: Float[Array, "agent param"],
+    own: Float[Array, "agent param"],
+    halo: Halo,
+    gains: Float[Array, "agent slot"],
+    sender_gain: Float[Array, " agent"] | None,
+) -> Float[Array, "agent param"]:
+    """Every shard fetches the rows it lacks, then sums as one device does. A gain travels with its row."""
+
+    def one_shard(values, own, rows, gains, send, sender_gain):
+        if sender_gain is None:
+            return _sum_over_slots(fetch(values, send, halo.offsets, shards), own, rows, gains, None)
+        both = fetch(jnp.concatenate([values, sender_gain[:, None]], axis=1), send, halo.offsets, shards)
+        return _sum_over_slots(both[:, :-1], own, rows, gains, both[:, -1])
+
+    shards, split = halo.mesh.size, PartitionSpec(AXIS)
+    run = jax.shard_map(one_shard, mesh=halo.mesh, in_specs=split, out_specs=split)
+    return run(values, own, halo.rows, gains, halo.send, sender_gain)
 
 
 def mix(
@@ -128,6 +157,13 @@ def mix(
     `sent` is what neighbours hear in place of θ_j, where it differs (an old θ_j, or a lie).
     """
     return theta + neighbour_sum(theta if sent is None else sent, theta, mixing, mask)
+
+
+def _sent(
+    values: Float[Array, "source param"], senders: Int[Array, " row"], gain: Float[Array, " source"] | None
+) -> Float[Array, "row param"]:
+    rows = _rows(values, senders)
+    return rows if gain is None else gain[senders][:, None] * rows
 
 
 def _rows(values: Float[Array, "source param"], index: Int[Array, " row"]) -> Float[Array, "row param"]:
@@ -214,16 +250,25 @@ def build_mixing(
     )
 
 
-def stack_mixings(graphs: Sequence[Graph], weights: Weights = "best-constant", check: bool = True) -> list[Mixing]:
-    """Tables of several graphs of one size, padded alike.
+def stack_mixings(
+    graphs: Sequence[Graph], weights: Weights = "best-constant", check: bool = True, mesh: Mesh | None = None
+) -> list[Mixing]:
+    """Tables of several graphs of one size, padded alike; with a mesh, for agents that are split over its devices.
 
     `jax.tree.map(lambda *leaves: jnp.stack(leaves), *result)` stacks them for vmap.
     """
     slots = check_stack(graphs)
     max_edges = max(graph.num_edges for graph in graphs)
-    return [
+    mixings = [
         build_mixing(graph, weights, layout="table", slots=slots, max_edges=max_edges, check=check) for graph in graphs
     ]
+    return mixings if mesh is None else shard_mixings(mixings, mesh)
+
+
+def shard_mixings(mixings: Sequence[Mixing], mesh: Mesh | AbstractMesh) -> list[Mixing]:
+    """The same tables for agents in consecutive blocks, one per device of the mesh, whose axis is `agents`."""
+    halos = plan_halos([np.asarray(mixing.neighbours) for mixing in mixings], mesh)
+    return [dataclasses.replace(mixing, halo=halo) for mixing, halo in zip(mixings, halos, strict=True)]
 
 
 def check_stack(graphs: Sequence[Graph]) -> int:
