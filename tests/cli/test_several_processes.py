@@ -54,8 +54,9 @@ burn_in = 20
 thin = 20
 drift = "tamed"
 """
-# What is a sum over all agents: each process adds up its own first, so the last bits depend on their number.
-OVER_AGENTS = ("network_", "_network", "disagreement")
+# Sums over all agents: each process adds up its own first, so the last bits depend on their number. And a gauge of ‖g‖,
+# which the compiler rounds otherwise where it is computed beside the update.
+OVER_AGENTS = ("network_", "_network", "disagreement", "eta_grad_norm")
 OF_THETA = ("rms", "disagreement", "rho", "eta_grad_norm", "power_used", "unit_gain", "status")
 
 
