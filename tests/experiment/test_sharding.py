@@ -34,7 +34,8 @@ for name, config in (("plain", plain), ("faulty", faulty)):
                 (ready.loop, ready.batch, jnp.int32(0), jnp.int32(20)), ready.carry
             ).compile().compiled.as_text()
             shapes = re.findall(r"= f32\\[([0-9,]*)\\]\\S* (all-gather|collective-permute|all-to-all)", text)
-            print("travels", sorted({(kind, int(np.prod([int(n) for n in shape.split(",")]))) for shape, kind in shapes}))
+            sizes = {(kind, int(np.prod([int(n) for n in shape.split(",")]))) for shape, kind in shapes}
+            print("travels", sorted(sizes))
         carry = ready.loop.advance(ready.batch, ready.carry, 0, 20)
         assert where is None or len(carry.state.theta.sharding.device_set) == 4
         assert where is None or not carry.state.theta.is_fully_replicated

@@ -75,6 +75,10 @@ def connect(devices: int, processes: int, process_id: int | None, coordinator: s
             place: dict[str, Any] = {"coordinator_address": coordinator, "coordinator_bind_address": coordinator}
             numbers: dict[str, Any] = {"num_processes": processes, "process_id": process_id}
             jax.distributed.initialize(**place, **numbers, **limits, cluster_detection_method="deactivate")
+        # The first message must find all of them within half a minute: so it is sent now, not after the checks.
+        from airbayes.experiment.team import wait_for_all
+
+        wait_for_all()
     except (RuntimeError, ValueError) as error:
         where = "the cluster's variables (SLURM, Open MPI, ...)" if coordinator == AUTO else coordinator
         raise AirbayesError(f"The processes of this run did not meet at {where}: {error}") from None
