@@ -13,6 +13,7 @@ def test_tables_picture_and_json(tmp_path, capsys):
     text = capsys.readouterr().out
     for expected in ("29.0 dB", "collapse", "exact", "slower mixing", "1,012", "the weakest one"):
         assert expected in text
+    assert "[/]" not in text
     assert {path.name for path in out.iterdir()} == {"plan.json", "plan.png", "plan.svg"}
     facts = json.loads((out / "plan.json").read_text(), parse_constant=pytest.fail)
     assert [graph["agents"] for graph in facts["graphs"]] == [5, 4]

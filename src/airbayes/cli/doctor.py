@@ -62,8 +62,8 @@ def doctor_command(args: list[str]) -> int:
     for finding in examine():
         findings.append(finding)
         if not options.json:
-            console.print(f"[{STYLES[finding.status]}]{finding.status:8}[/] {finding.about:12} ", end="")
-            console.print(finding.text, markup=False, soft_wrap=True)
+            console.print(f"{finding.status:8} ", style=STYLES[finding.status], end="")
+            console.print(f"{finding.about:12} {finding.text}", soft_wrap=True)
     broken = sum(finding.status == BROKEN for finding in findings)
     if options.json:
         found = {"sound": not broken, "findings": [dataclasses.asdict(finding) for finding in findings]}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from airbayes.experiment.plan import COLLAPSE, COLLAPSE_MARGIN, EXACT, SILENT, GraphPlan, PointPlan
 from airbayes.experiment.plan_links import LinkBudget
@@ -143,8 +144,8 @@ def _from_to(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _coloured(words: str, status: str) -> str:
-    return f"[{STYLES[status]}]{words}[/]" if status in STYLES else words
+def _coloured(words: str, status: str) -> Text:
+    return Text(words, style=STYLES.get(status, ""))
 
 
 def si(value: float, unit: str) -> str:
