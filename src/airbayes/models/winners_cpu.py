@@ -17,9 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Complex, Float, Int
 
-from airbayes.models.blocks_cpu import in_blocks
-
-BLOCK = 8  # points or clouds written out at a time; 4 is slower, 16 is no faster and takes longer to compile
+BLOCK = 8  # points written out at a time; 4 is slower, 16 is no faster and takes longer to compile
 
 Clouds = Float[Array, "cloud point feature"]
 Kernel = Float[Array, "feature channel"]
@@ -31,12 +29,17 @@ Winner = Int[Array, "cloud channel"]
 def pool_and_winners(x: Clouds, kernel: Kernel, bias: Bias) -> tuple[Pooled, Winner]:
     """max_p relu(x_p W + b), and a point that has it."""
     clouds, points, _ = x.shape
+    whole = points // BLOCK
 
-    def see(first, size, found):
-        return _see_points(lax.dynamic_slice_in_dim(x, first, size, axis=1), kernel, first, found)
+    def block(i, found):
+        return _see_points(lax.dynamic_slice_in_dim(x, i * BLOCK, BLOCK, axis=1), kernel, i * BLOCK, found)
 
     nothing = jnp.full((clouds, kernel.shape[1]), -jnp.inf)
-    found = in_blocks(see, points, BLOCK, lax.complex(nothing, jnp.zeros_like(nothing)))
+    found = lax.complex(nothing, jnp.zeros_like(nothing))
+    if whole:
+        found = lax.fori_loop(0, whole, block, found)
+    if points % BLOCK:
+        found = _see_points(x[:, whole * BLOCK :], kernel, jnp.int32(whole * BLOCK), found)
     # NaN is not greater than anything: a network gone NaN beats no point, and must not pass for a finite one.
     best = jnp.where(lax.real(found) == -jnp.inf, jnp.nan, lax.real(found))
     return jax.nn.relu(best + bias), lax.imag(found).astype(jnp.int32)
@@ -71,23 +74,10 @@ def _backward(residuals, cotangent):
     clouds, points, features = x.shape
     g = jnp.where(pooled > 0, cotangent, 0.0)
     rows = jnp.arange(clouds, dtype=jnp.int32)[:, None] * points + winner
+    won = x.reshape(-1, features).at[rows].get(mode="promise_in_bounds")
     d_x = jnp.zeros_like(x).reshape(-1, features)
     d_x = d_x.at[rows].add(g[:, :, None] * kernel.T, mode="promise_in_bounds")
-    return d_x.reshape(x.shape), _kernel_gradient(x.reshape(-1, features), rows, g).T, g.sum(axis=0), None, None
-
-
-def _kernel_gradient(
-    x: Float[Array, "row feature"], rows: Int[Array, "cloud channel"], g: Pooled
-) -> Float[Array, "channel feature"]:
-    """Σ_n g_nc x_{p*(n,c)}, a few clouds at a time."""
-
-    def see(first, size, total):
-        won, weight = (lax.dynamic_slice_in_dim(array, first, size) for array in (rows, g))
-        for n in range(size):
-            total = total + weight[n, :, None] * x.at[won[n]].get(mode="promise_in_bounds")
-        return total
-
-    return in_blocks(see, g.shape[0], BLOCK, jnp.zeros((g.shape[1], x.shape[1])))
+    return d_x.reshape(x.shape), jnp.sum(won * g[:, :, None], axis=0).T, g.sum(axis=0), None, None
 
 
 pool_at_winners.defvjp(_forward, _backward)
