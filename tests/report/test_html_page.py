@@ -118,7 +118,7 @@ def test_diverged_cells_are_shown_as_such():
 
 
 def test_collapsed_cells_are_hollow_and_named(small):
-    assert "CD-DSGLD optimal collapses to guessing" in small.text
+    assert "CD-DSGLD optimal collapses to near guessing" in small.text
     panels = small.figures["accuracy-0"]["frames"][""]
     hollow = {s["method"] for p in panels if p["title"].startswith("ECE") for s in p["series"] if any(s["hollow"])}
     assert hollow == {"cd_dsgld:optimal"}

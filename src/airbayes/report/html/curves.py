@@ -130,7 +130,7 @@ def against_snr(
     return Figure(
         title,
         frames,
-        columns=max(len(group) for group in groups),
+        columns=max(len(groups[0]), min(2, len(rows[0]))),
         controls=tuple(controls),
         legend=legend(run, [name for name in variants if name in shown]),
     )

@@ -136,16 +136,19 @@ def _class_findings(run: Run) -> list[str]:
         known = [(short(v), a, e) for v, a, e in pairs if math.isfinite(a)]
         if known:
             said = "; ".join(
-                f"{name} is right in {100 * a:.0f} % of cases with an ECE of {e:.2f}" for name, a, e in known
+                f"{name} guesses"
+                if a <= run.collapse_floor
+                else f"{name} is right in {100 * a:.0f} % of cases with an ECE of {e:.2f}"
+                for name, a, e in known
             )
             found.append(f"At {decibels(top)}: {said}.")
     fallen = _collapsed(run)
     for variant, places in fallen.items():
         where = "; ".join(f"{name} at {', '.join(snrs)}" for name, snrs in list(places.items())[:4])
         more = f"; and {len(places) - 4} more graphs" if len(places) > 4 else ""
-        found.append(f"{short(variant)} collapses to guessing: {where}{more}.")
+        found.append(f"{short(variant)} collapses to near guessing: {where}{more}.")
     if not fallen and bool((run.dataset.status == STATUS_CODES["ok"]).any()):
-        found.append("No cell collapsed to guessing.")
+        found.append("Nothing collapsed to guessing.")
     return found
 
 

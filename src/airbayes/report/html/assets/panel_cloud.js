@@ -9,17 +9,19 @@ function drawCloud(panel, width) {
 
   function draw() {
     const size = canvas.clientWidth || width, ratio = Math.min(2, window.devicePixelRatio || 1);
-    canvas.width = canvas.height = Math.round(size * ratio);
+    const tall = canvas.clientHeight || 0.8 * size;
+    canvas.width = Math.round(size * ratio);
+    canvas.height = Math.round(tall * ratio);
     const pen = canvas.getContext("2d");
     const style = getComputedStyle(document.documentElement);
     const heat = style.getPropertyValue("--heat"), ink = style.getPropertyValue("--line");
     pen.scale(ratio, ratio);
-    pen.clearRect(0, 0, size, size);
-    const zoom = (0.43 * size) / reach, middle = size / 2;
+    pen.clearRect(0, 0, size, tall);
+    const zoom = (0.46 * tall) / reach, middle = size / 2;
     const cy = Math.cos(yaw), sy = Math.sin(yaw), cp = Math.cos(pitch), sp = Math.sin(pitch);
     const project = ([x, y, z]) => {
       const along = cy * x - sy * y, deep = sy * x + cy * y;
-      return [middle + zoom * along, middle - zoom * (cp * z + sp * deep), cp * deep - sp * z];
+      return [middle + zoom * along, tall / 2 - zoom * (cp * z + sp * deep), cp * deep - sp * z];
     };
     // The ground, to see what is up.
     pen.strokeStyle = ink;

@@ -14,6 +14,7 @@ from airbayes.report.html.sections.faults import faults_section
 from airbayes.report.html.sections.gaussian import ellipses_section, gaussian_section
 from airbayes.report.html.sections.mixing import mixing_section
 from airbayes.report.html.sections.network import network_section
+from airbayes.report.html.sections.objects import objects_section
 from airbayes.report.html.sections.power import power_section
 from airbayes.report.html.sections.reliability import reliability_section
 from airbayes.report.html.sections.setup import setup_section
@@ -29,6 +30,7 @@ SECTIONS: tuple[Callable[[Run], Section | None], ...] = (
     scores_section,
     confusion_section,
     decisions_section,
+    objects_section,
     network_section,
     transition_section,
     power_section,

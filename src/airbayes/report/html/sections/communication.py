@@ -37,7 +37,9 @@ def communication_section(run: Run) -> Section | None:
             panel["y"]["range"] = value_range(numbers, log=True)
     shown = {key for panel in panels for series in panel["series"] for key in series["keys"]}
     legend = tuple(entry for entry in ENTRIES if entry.key in shown)
-    figure = Figure("Channel uses and energy of one exchange of whole models", {"": panels}, len(graphs), legend=legend)
+    figure = Figure(
+        "Channel uses and energy of one exchange of whole models", {"": panels}, max(2, len(graphs)), legend=legend
+    )
     return Section(
         "communication",
         "What over-the-air sending saves",

@@ -59,7 +59,7 @@ def convergence_section(run: Run) -> Section | None:
     figure = Figure(
         "Loss, accuracy, consensus distance and size of the model over iterations",
         frames,
-        max(len(group) for group in groups),
+        max(2, len(groups[0])),
         tuple(controls),
         legend(run, [name for name in run.variants if name in shown]),
     )

@@ -101,7 +101,7 @@ def _panel(run: Run, topology: str, snr: float) -> Panel | None:
         return None
     return {
         "type": "lines",
-        "title": show_topology(topology),
+        "title": f"Parameter 2 · {show_topology(topology)}",
         "x": {"label": "parameter 1"},
         "y": {"label": "parameter 2", "log": False},
         "series": series,

@@ -1,0 +1,90 @@
+"""The objects a model is surest and least sure about, as clouds of points one can turn.
+
+Points of simulated objects go into the page; those of a set of the user's only if asked for.
+"""
+
+import numpy as np
+
+from airbayes.data import ObjectSet
+from airbayes.errors import AirbayesError
+from airbayes.experiment.lidar_data import SIMULATED, source_objects
+from airbayes.experiment.prediction_files import Part
+from airbayes.experiment.trained import TRUST
+from airbayes.report.html.parts import Control, Figure, Panel, Section
+from airbayes.report.html.predicted import at_best_link, read_part, stored_cells
+from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import label
+
+EACH = 3  # objects of a kind
+MAX_POINTS = 220  # of a cloud
+MAX_CLASSES = 8  # shown beside it
+
+
+def objects_section(run: Run) -> Section | None:
+    simulated = run.config.lidar.source == SIMULATED
+    wanted = simulated if run.objects is None else run.objects
+    if run.config.problem.kind != "pointnet" or not wanted or not run.topologies:
+        return None
+    rows, frames, names = stored_cells(run), {}, []
+    topology = "full" if "full" in run.topologies else run.topologies[0]
+    sources: dict[int, ObjectSet] = {}
+    for variant in sorted(run.variants, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST)):
+        found = at_best_link(rows, variant, topology)
+        part = read_part(run, found[0]) if found else None
+        if part is None:
+            continue
+        seed = found[0].seed
+        try:
+            sources[seed] = sources.get(seed) or source_objects(run.config, seed)
+        except (AirbayesError, OSError):
+            return None
+        panels = _panels(run, part, sources[seed], variant)
+        if panels:
+            frames[str(len(names))] = panels
+            names.append(label(variant))
+    if not frames:
+        return None
+    return Section(
+        "objects",
+        "What it is sure about, and what not",
+        "Test objects as the lidar sees them: those the model named rightly and is surest about, those it is "
+        "surest about and wrong, and those it is least sure about. Drag a cloud, or use the arrow keys, to turn "
+        "it; the bars are the probabilities the model gives, and the tick marks the truth.",
+        (Figure("Test objects as point clouds", frames, 3, (Control("Method", tuple(names)),)),),
+        notes=(
+            f"Agent 0, first seed, {show_topology(topology)} graph, best link. At most {MAX_POINTS} points of each.",
+        ),
+    )
+
+
+def _panels(run: Run, part: Part, objects: ObjectSet, variant: str) -> list[Panel]:
+    if not len(part) or part.index.min() < 0 or part.index.max() >= len(objects):
+        return []
+    order = np.argsort(part.confidence, kind="stable")
+    right = part.predicted[order] == part.labels[order]
+    kinds = (
+        ("sure and right", order[right][::-1][:EACH]),
+        ("sure and wrong", order[~right][::-1][:EACH]),
+        ("least sure", order[:EACH]),
+    )
+    return [_panel(run, part, objects, variant, int(row), kind) for kind, chosen in kinds for row in chosen]
+
+
+def _panel(run: Run, part: Part, objects: ObjectSet, variant: str, row: int, kind: str) -> Panel:
+    names = run.class_names
+    probabilities, truth = part.probabilities[row], int(part.labels[row])
+    called = int(part.predicted[row])
+    cloud = objects.cloud(int(part.index[row])).astype(np.float64)
+    cloud = cloud[np.unique(np.linspace(0, len(cloud) - 1, min(len(cloud), MAX_POINTS)).round().astype(int))]
+    shown = sorted({*np.argsort(-probabilities)[:MAX_CLASSES].tolist(), truth}, key=lambda k: -probabilities[k])
+    said = "rightly named" if called == truth else f"called {names[called]}"
+    doubt = float(part.mutual_information[row])
+    return {
+        "type": "cloud",
+        "method": variant,
+        "title": f"{kind}: {names[truth]}",
+        "under": f"{said}, {100 * float(probabilities[called]):.0f} % sure"
+        + (f", mutual information {doubt:.2f} nats" if doubt > 0 else ""),
+        "points": (100 * (cloud - cloud.mean(axis=0))).round().astype(int).ravel().tolist(),
+        "probabilities": [[names[k], round(float(probabilities[k]), 3), k == truth] for k in shown],
+    }

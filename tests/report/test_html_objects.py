@@ -1,0 +1,90 @@
+"""Stored predictions on the page: clouds of test objects, whose points are private unless simulated."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report.html_pages import small_run
+
+from airbayes.data.object_file import save_objects
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.lidar_data import source_objects
+from airbayes.experiment.prediction_files import Part, Predictions, write_predictions
+from airbayes.report.html import Run
+from airbayes.report.html.sections.objects import EACH, objects_section
+
+VARIANT = Cell("cd_dsgld", "common", "full", 30.0, 0)
+CLASSES = 6
+
+
+def made_part(count: int, index: np.ndarray) -> Part:
+    """Object i is class i mod 6, called so with growing confidence; every fifth is called the next class."""
+    labels = np.arange(count) % CLASSES
+    called = np.where(np.arange(count) % 5 == 4, (labels + 1) % CLASSES, labels)
+    confidence = np.linspace(0.3, 0.99, count)
+    probabilities = np.repeat(((1 - confidence) / (CLASSES - 1))[:, None], CLASSES, axis=1)
+    probabilities[np.arange(count), called] = confidence
+    return Part(
+        probabilities.astype(np.float32),
+        labels.astype(np.int32),
+        np.full(count, 0.1, np.float32),
+        index.astype(np.int64),
+        np.arange(count, dtype=np.int32),
+    )
+
+
+@pytest.fixture
+def simulated(tmp_path, monkeypatch) -> Run:
+    """A tiny simulated study with stored predictions."""
+    monkeypatch.setenv("AIRBAYES_CACHE", str(tmp_path / "cache"))
+    run = small_run()
+    lidar = dataclasses.replace(
+        run.config.lidar, source="simulated", classes=(), per_class=1, test_per_class=3, validation_per_class=1
+    )
+    config = dataclasses.replace(run.config, lidar=lidar, network=dataclasses.replace(run.config.network, agents=1))
+    objects = source_objects(config, 0)
+    test = np.flatnonzero(objects.scene == "test")
+    write_predictions(tmp_path, {VARIANT: Predictions(made_part(len(test), test), None)})
+    return dataclasses.replace(run, config=config, folder=tmp_path)
+
+
+def test_surest_and_least_sure_objects_with_their_own_points(simulated):
+    section = objects_section(simulated)
+    assert section is not None
+    panels = section.figures[0].frames["0"]
+    assert [panel["title"].partition(":")[0] for panel in panels] == [
+        *["sure and right"] * EACH,
+        *["sure and wrong"] * EACH,
+        *["least sure"] * EACH,
+    ]
+    assert "99 % sure" in panels[0]["under"]
+    assert panels[0]["probabilities"][0][2] is True
+    assert "called" in panels[EACH]["under"]
+    objects = source_objects(simulated.config, 0)
+    last = int(np.flatnonzero(objects.scene == "test")[-1])  # the surest
+    cloud = objects.cloud(last)
+    drawn = np.array(panels[0]["points"]).reshape(-1, 3) / 100
+    assert len(drawn) == min(len(cloud), 220)
+    assert np.ptp(drawn[:, 2]) == pytest.approx(np.ptp(cloud[:, 2]), abs=0.3)
+
+
+def test_points_of_a_set_are_drawn_only_when_asked_for(simulated, tmp_path):
+    path: Path = tmp_path / "mine.npz"
+    save_objects(path, source_objects(simulated.config, 0))
+    lidar = dataclasses.replace(simulated.config.lidar, source=str(path))
+    mine = dataclasses.replace(simulated, config=dataclasses.replace(simulated.config, lidar=lidar))
+    assert objects_section(mine) is None
+    assert objects_section(dataclasses.replace(mine, objects=True)) is not None
+    assert objects_section(dataclasses.replace(simulated, objects=False)) is None
+    path.unlink()
+    gone = dataclasses.replace(
+        mine,
+        objects=True,
+        config=dataclasses.replace(mine.config, lidar=dataclasses.replace(lidar, source=str(tmp_path / "gone.npz"))),
+    )
+    assert objects_section(gone) is None
+
+
+def test_without_predictions_there_are_none():
+    assert objects_section(dataclasses.replace(small_run(), objects=True)) is None
