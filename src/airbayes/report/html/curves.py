@@ -169,4 +169,5 @@ def _numbers(panels: list[Panel], metric: Metric) -> list[Number | None]:
         for series in panel["series"]:
             for name in ("y", "low", "high", "dotted"):
                 found += series.get(name, [])
+            found += [value for _, value in series.get("dots", [])]
     return found

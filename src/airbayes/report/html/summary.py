@@ -14,6 +14,7 @@ from airbayes.report.html.sections.claims import TONES
 from airbayes.report.paired import MIN_SEEDS
 from airbayes.report.style import short
 
+GAINS = {"optimal": "optimal gains", "common": "common gain"}
 PROBLEMS = {
     "pointnet": "PointNet on lidar objects",
     "linear": "Bayesian linear regression, posterior known exactly",
@@ -44,7 +45,9 @@ class Summary:
 
 def summarise(run: Run) -> Summary:
     verdicts = tuple(
-        Verdict(each.claim, each.text, name, short(name), each.verdict, TONES.get(each.verdict, "dim"))
+        Verdict(
+            each.claim, each.text, name, GAINS.get(each.gains, each.gains), each.verdict, TONES.get(each.verdict, "dim")
+        )
         for each in run.claims
         for name in (f"cd_dsgld:{each.gains}",)
     )
