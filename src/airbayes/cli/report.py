@@ -47,7 +47,7 @@ def report_command(args: list[str]) -> int:
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise AirbayesError(f"--out {out}: need a file in a folder that exists.")
     console = make_console(options.quiet)
-    with make_console(options.quiet, stderr=True).status(f"reading {len(folders)} and drawing ..."):
+    with make_console(options.quiet, stderr=True).status("making the page ..."):
         from airbayes.report.html import read_run, write_report
 
         runs = []

@@ -118,13 +118,19 @@ class Run:
             return None
 
     def edge_weights(self, topology: str) -> "tuple[Graph, float | np.ndarray] | None":
-        graph = self.graph(topology)
-        if graph is None:
-            return None
-        try:
-            return graph, resolve(graph, self.config.network.weights)
-        except AirbayesError:
-            return None
+        """The graph and its weight, or weights; of a large graph they need eigenvalues, so they are kept."""
+        if topology not in self._weights:
+            graph, weights = self.graph(topology), None
+            try:
+                weights = None if graph is None else resolve(graph, self.config.network.weights)
+            except AirbayesError:
+                graph = None
+            self._weights[topology] = None if graph is None or weights is None else (graph, weights)
+        return self._weights[topology]
+
+    @cached_property
+    def _weights(self) -> "dict[str, tuple[Graph, float | np.ndarray] | None]":
+        return {}
 
     def transition(self, topology: str) -> float | None:
         by_file = {PurePath(name).name: snr for name, snr in self.transitions.items()}

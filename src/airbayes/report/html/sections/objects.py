@@ -86,5 +86,5 @@ def _panel(run: Run, part: Part, objects: ObjectSet, variant: str, row: int, kin
         "under": f"{said}, {100 * float(probabilities[called]):.0f} % sure"
         + (f", mutual information {doubt:.2f} nats" if doubt > 0 else ""),
         "points": (100 * (cloud - cloud.mean(axis=0))).round().astype(int).ravel().tolist(),
-        "probabilities": [[names[k], round(float(probabilities[k]), 3), k == truth] for k in shown],
+        "probabilities": [[names[k], round(float(probabilities[k]), 4), k == truth] for k in shown],
     }
