@@ -15,7 +15,7 @@ from airbayes.experiment.calibration import held_out_objects
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.decisions import Promise, chosen_threshold
 from airbayes.experiment.prediction import predict_clouds
-from airbayes.experiment.prediction_files import Part, Predictions, write_predictions
+from airbayes.experiment.prediction_files import CellPredictions, Part, write_predictions
 from airbayes.experiment.trained import open_trained
 
 CELL = Cell("cd_dsgld", "common", "full", 30.0, 0)
@@ -44,7 +44,7 @@ def place(tmp_path_factory):
     save_objects(place / "set.npz", objects)
     folder = write_trained(place / "run", [CELL], source=str(place / "set.npz"))
     rows = np.arange(len(objects))
-    write_predictions(folder, {CELL: Predictions(part_of(objects, rows[1::2]), part_of(objects, rows[::2]))})
+    write_predictions(folder, {CELL: CellPredictions(part_of(objects, rows[1::2]), part_of(objects, rows[::2]))})
     xr.Dataset(attrs={"class_names": "\n".join(NAMES)}).to_netcdf(folder / "results.nc", engine="h5netcdf")
     save_objects(
         place / "odd.npz", dataclasses.replace(make_objects(5, seed=9), class_names=("flat", "[b]tram", "round"))
@@ -139,7 +139,7 @@ def test_a_source_that_has_changed_is_noticed(place, tmp_path, capsys):
         source = tmp_path / f"{says[:3]}.npz"
         folder = write_trained(tmp_path / says[:3], [CELL], source=str(source))
         rows = np.arange(len(objects))
-        write_predictions(folder, {CELL: Predictions(part_of(objects, rows), part_of(objects, rows))})
+        write_predictions(folder, {CELL: CellPredictions(part_of(objects, rows), part_of(objects, rows))})
         if changed is not None:
             save_objects(source, changed)
         assert run("predict", str(folder), str(place / "odd.npz"), "--coverage", "0.9") == 2

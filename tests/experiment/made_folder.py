@@ -7,7 +7,7 @@ import numpy as np
 
 from airbayes.experiment.cells import enumerate_cells
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig, ProblemConfig
-from airbayes.experiment.prediction_files import Part, Predictions
+from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
 from airbayes.experiment.store import write_results
@@ -22,7 +22,7 @@ STUDY = ExperimentConfig(
 )
 
 
-def made_predictions(rng: np.random.Generator) -> Predictions:
+def made_predictions(rng: np.random.Generator) -> CellPredictions:
     """Of 5 test and 4 validation objects, 3 classes."""
 
     def part(count: int) -> Part:
@@ -31,7 +31,7 @@ def made_predictions(rng: np.random.Generator) -> Predictions:
         information = rng.uniform(size=count).astype(np.float32)
         return Part(probabilities, labels, information, np.arange(count) + 7, np.arange(count, dtype=np.int32) // 2)
 
-    return Predictions(part(5), part(4))
+    return CellPredictions(part(5), part(4))
 
 
 def write_made(

@@ -9,7 +9,7 @@ import pytest
 from airbayes.errors import AirbayesError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.decisions import Promise, decisions, one_view_each, write_decisions
-from airbayes.experiment.prediction_files import Part, Predictions
+from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.metrics.selective import clopper_pearson_upper, threshold_for_risk
 
 
@@ -23,7 +23,7 @@ def made_part(count: int, seed: int, views: int = 1) -> Part:
     return Part(probabilities, labels.astype(np.int32), information, np.arange(count), group)
 
 
-CELL = Predictions(made_part(1500, 0), made_part(800, 1))
+CELL = CellPredictions(made_part(1500, 0), made_part(800, 1))
 
 
 def test_a_calibrated_model_keeps_its_promises_on_test_objects():
@@ -50,7 +50,7 @@ def test_a_calibrated_model_keeps_its_promises_on_test_objects():
 
 
 def test_nothing_is_chosen_on_test_objects():
-    other = decisions(Predictions(made_part(900, 7), CELL.validation))
+    other = decisions(CellPredictions(made_part(900, 7), CELL.validation))
     first = decisions(CELL)
     for name in ("value", "bound", "validation_answered", "validation_wrong"):
         assert other["threshold"][name] == first["threshold"][name]
@@ -64,7 +64,7 @@ def test_views_of_one_object_count_once():
     again = Part(**{f.name: np.repeat(getattr(few, f.name), 20, axis=0) for f in dataclasses.fields(few)})
     for field in dataclasses.fields(few):
         np.testing.assert_array_equal(getattr(one_view_each(again), field.name), getattr(few, field.name))
-    one, many = decisions(Predictions(few, few)), decisions(Predictions(again, again))
+    one, many = decisions(CellPredictions(few, few)), decisions(CellPredictions(again, again))
     assert many["threshold"] == one["threshold"]
     for kind in ("lac", "aps"):  # the u of randomised APS are others
         for name in ("quantile", "expected", "coverage", "mean_size"):
@@ -80,7 +80,7 @@ def test_views_are_drawn_and_weighed():
     views = one_view_each(part)
     assert len(views) == 30
     assert len(set((views.index % 3).tolist())) == 3  # not always the first
-    found = decisions(Predictions(part, made_part(500, 6)), Promise(max_error=0.5))
+    found = decisions(CellPredictions(part, made_part(500, 6)), Promise(max_error=0.5))
     assert found["objects"]["test_instances"] == 30
     assert found["threshold"]["answers"] == "always"
     assert found["threshold"]["test_error"] == pytest.approx(np.mean(part.predicted != part.labels))
@@ -94,7 +94,7 @@ def test_without_validation_objects_nothing_is_promised():
 
 
 def test_the_file_is_plain_json_also_where_numbers_are_infinite(tmp_path):
-    few = Predictions(made_part(5, 0), made_part(5, 1))
+    few = CellPredictions(made_part(5, 0), made_part(5, 1))
     found = decisions(few)
     assert found["threshold"]["value"] is None
     assert found["sets"]["lac"]["quantile"] is None

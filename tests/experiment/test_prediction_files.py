@@ -16,7 +16,7 @@ from airbayes.experiment.merge import merge_folders
 from airbayes.experiment.prediction_files import (
     FOLDER,
     MANIFEST,
-    Predictions,
+    CellPredictions,
     read_predictions,
     to_arrays,
     write_predictions,
@@ -28,14 +28,14 @@ from airbayes.experiment.sample_files import StoredCell
 A, B = Cell("cd_dsgld", "common", "full", 30.0, 0), Cell("sgld", None, None, None, 1)
 
 
-def assert_same(one: Predictions, other: Predictions) -> None:
+def assert_same(one: CellPredictions, other: CellPredictions) -> None:
     a, b = to_arrays(one), to_arrays(other)
     assert set(a) == set(b)
     for name, values in a.items():
         np.testing.assert_array_equal(values, b[name], strict=True)
 
 
-def made() -> dict[Cell, Predictions]:
+def made() -> dict[Cell, CellPredictions]:
     rng = np.random.default_rng(0)
     return {A: made_predictions(rng), B: dataclasses.replace(made_predictions(rng), validation=None)}
 

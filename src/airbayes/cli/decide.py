@@ -8,8 +8,8 @@ from typing import Annotated
 
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
-from airbayes.data.text import printable
 from airbayes.errors import DataError, ResultsError
+from airbayes.text import printable
 
 
 @dataclasses.dataclass(frozen=True)

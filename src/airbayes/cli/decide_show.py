@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.cli.progress import plural
-from airbayes.data.text import printable
+from airbayes.text import printable
 
 SCORES = {
     "confidence": "1 − confidence",

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
-from airbayes.data.text import printable
 from airbayes.errors import AirbayesError
+from airbayes.text import printable
 
 
 def export_command(args: list[str]) -> int:

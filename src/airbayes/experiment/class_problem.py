@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes import metrics
-from airbayes.experiment.prediction_files import Part, Predictions
+from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.experiment.predictive_observer import (
     ClassTracker,
     LabelledSet,
@@ -155,7 +155,7 @@ def _predictions(observer: PredictiveObserver, tracker: ClassTracker, theta: Flo
     return of_set(observer.test, first.predictive), of_set(observer.validation, first.held_out)
 
 
-def _to_store(drawn: ClassData, test: tuple, validation: tuple | None) -> Predictions:
+def _to_store(drawn: ClassData, test: tuple, validation: tuple | None) -> CellPredictions:
     def part(labelled: LabelledSet, origin: Origin | None, found: tuple) -> Part:
         labels = np.asarray(labelled.labels, np.int32)
         real = labels >= 0
@@ -166,7 +166,7 @@ def _to_store(drawn: ClassData, test: tuple, validation: tuple | None) -> Predic
     held_out = None
     if drawn.validation is not None and validation is not None:
         held_out = part(drawn.validation, drawn.validation_origin, validation)
-    return Predictions(part(drawn.test, drawn.test_origin, test), held_out)
+    return CellPredictions(part(drawn.test, drawn.test_origin, test), held_out)
 
 
 @eqx.filter_jit

@@ -15,7 +15,7 @@ import numpy as np
 
 from airbayes.errors import AirbayesError
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.prediction_files import Part, Predictions
+from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.files import write_text
 from airbayes.metrics.conformal import SET_KINDS, SetKind, calibrate, coverage_interval, prediction_sets, scores_for
 from airbayes.metrics.ood import uncertainty_scores
@@ -43,7 +43,7 @@ class Promise:
 USUAL = Promise()
 
 
-def decisions(predictions: Predictions, promise: Promise = USUAL) -> dict:
+def decisions(predictions: CellPredictions, promise: Promise = USUAL) -> dict:
     """All numbers of one cell; `threshold` and `sets` are None without validation objects."""
     test, validation = predictions.test, predictions.validation
     held = None if validation is None or not len(validation) else one_view_each(validation)

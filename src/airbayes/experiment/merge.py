@@ -13,7 +13,7 @@ import numpy as np
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.prediction_files import Predictions, read_prediction, stored_predictions
+from airbayes.experiment.prediction_files import CellPredictions, read_prediction, stored_predictions
 from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import (
     CONFIG,
@@ -193,7 +193,7 @@ def merge_samples(parts: list[Part]) -> tuple[dict[Cell, np.ndarray], dict[str, 
     return samples, merge_attributes(attributes) if attributes else {}
 
 
-def merge_predictions(parts: list[Part]) -> dict[Cell, Predictions]:
+def merge_predictions(parts: list[Part]) -> dict[Cell, CellPredictions]:
     """Stored predictions of all parts; parts from before they were stored have none."""
     stored: dict[Cell, tuple[Part, StoredCell]] = {}
     for part in parts:

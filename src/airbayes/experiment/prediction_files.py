@@ -28,7 +28,7 @@ MOST_BYTES, MOST_MANIFEST = 2**30, 64 * 2**20  # of one cell's arrays, and of th
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Predictions for the objects of one set, in the set's order."""
+    """CellPredictions for the objects of one set, in the set's order."""
 
     probabilities: Float[np.ndarray, "object cls"]  # f32, mean over samples; of an optimiser, of its last iterate
     labels: Int[np.ndarray, " object"]
@@ -50,7 +50,7 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True)
-class Predictions:
+class CellPredictions:
     """Of one cell."""
 
     test: Part  # the objects that are scored; with lidar.evaluate_on = "validation" these are the validation objects
@@ -60,7 +60,7 @@ class Predictions:
 FIELDS = {"probabilities": "f4", "labels": "i4", "mutual_information": "f4", "index": "i8", "group": "i4"}
 
 
-def to_arrays(predictions: Predictions) -> dict[str, np.ndarray]:
+def to_arrays(predictions: CellPredictions) -> dict[str, np.ndarray]:
     parts = {"test": predictions.test} | ({"validation": predictions.validation} if predictions.validation else {})
     return {
         f"{name}_{field}": np.asarray(getattr(part, field), kind)
@@ -69,13 +69,13 @@ def to_arrays(predictions: Predictions) -> dict[str, np.ndarray]:
     }
 
 
-def from_arrays(arrays: dict[str, np.ndarray]) -> Predictions:
+def from_arrays(arrays: dict[str, np.ndarray]) -> CellPredictions:
     """What `to_arrays` made. Anything else raises a KeyError or ValueError."""
     test = _part(arrays, "test")
     validation = _part(arrays, "validation") if "validation_labels" in arrays else None
     if validation is not None and validation.probabilities.shape[1] != test.probabilities.shape[1]:
         raise ValueError("validation and test have different numbers of classes")
-    return Predictions(test, validation)
+    return CellPredictions(test, validation)
 
 
 def _part(arrays: dict[str, np.ndarray], name: str) -> Part:
@@ -91,7 +91,7 @@ def _part(arrays: dict[str, np.ndarray], name: str) -> Part:
     return Part(**found)
 
 
-def write_predictions(folder: Path, predictions: dict[Cell, Predictions]) -> None:
+def write_predictions(folder: Path, predictions: dict[Cell, CellPredictions]) -> None:
     """Replace the stored predictions of a run; the manifest comes last, so what it names is there."""
     place = folder / FOLDER
     if not predictions and not place.exists():
@@ -111,7 +111,7 @@ def write_predictions(folder: Path, predictions: dict[Cell, Predictions]) -> Non
     write_text(place / MANIFEST, json.dumps({"version": 1, "cells": stored}, indent=1, allow_nan=False) + "\n")
 
 
-def read_predictions(folder: Path) -> dict[Cell, Predictions]:
+def read_predictions(folder: Path) -> dict[Cell, CellPredictions]:
     """Of every cell that has some; empty for a run without, such as one from before they were stored."""
     return {row.cell: read_prediction(folder, row) for row in stored_predictions(folder)}
 
@@ -133,7 +133,7 @@ def stored_predictions(folder: Path) -> list[StoredCell]:
         raise ResultsError(f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again.") from None
 
 
-def read_prediction(folder: Path, stored: StoredCell) -> Predictions:
+def read_prediction(folder: Path, stored: StoredCell) -> CellPredictions:
     """The predictions of one cell, checked against their checksum."""
     path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
     if hashlib.sha256(read_limited(path, MOST_BYTES)).hexdigest() != stored.sha256:

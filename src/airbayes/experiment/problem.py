@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.prediction_files import Predictions
+from airbayes.experiment.prediction_files import CellPredictions
 from airbayes.models import Augmentation, GaussianPrior, LaplacePrior, LocalData, Model, Posterior
 from airbayes.samplers.exact import AffineLaw
 
@@ -27,7 +27,7 @@ class Metrics:
         default_factory=dict
     )  # name → (dims, values)
     samples: np.ndarray | None = None  # θ [sample, agent, param], to predict with later
-    predictions: Predictions | None = None  # for the held-out objects, of classifiers
+    predictions: CellPredictions | None = None  # for the held-out objects, of classifiers
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES, to_dataset, to_summary
 from airbayes.experiment.environment import describe_environment
-from airbayes.experiment.prediction_files import Predictions, write_predictions
+from airbayes.experiment.prediction_files import CellPredictions, write_predictions
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.results_file import SUMS, check_sum, read_dataset_file, sums_of, write_dataset
 from airbayes.experiment.sample_files import file_stem, write_samples
@@ -172,7 +172,7 @@ def write_folder(
     summary: dict,
     samples: dict[Cell, np.ndarray],
     attributes: dict[str, str | int],
-    predictions: dict[Cell, Predictions],
+    predictions: dict[Cell, CellPredictions],
 ) -> None:
     """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete."""
     for old in (SUMMARY, CLAIMS_FILE, REPORT_FILE, SUMS):

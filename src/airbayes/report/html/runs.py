@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from airbayes.data.text import printable
 from airbayes.errors import AirbayesError
 from airbayes.experiment.build import build_graph, build_problem
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
@@ -24,6 +23,7 @@ from airbayes.report.faults_figure import has_scenarios
 from airbayes.report.files import predicted_transitions
 from airbayes.report.html.cells import Arrays, Cells
 from airbayes.report.paired import ABOVE_CHANCE, MIN_ACCURACY
+from airbayes.text import printable
 
 if TYPE_CHECKING:
     from airbayes.network import Graph
