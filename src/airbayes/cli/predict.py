@@ -156,7 +156,8 @@ def _promised(
         # Answers need a confidence above the threshold, a float32: the next one is the least that answers.
         abstain_below = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))
         abstain_below = 0.0 if abstain_below < 0 else abstain_below
-        text = f"{chosen.wrong} of {chosen.answered} wrong above it, bound {chosen.bound:.1%}"
+        where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32
+        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {chosen.bound:.1%}"
         if chosen.answered == 0:
             text = "not enough to promise that, so nothing is answered"
         notes.print(f"Threshold from {about}: {text}.", markup=False)
@@ -164,7 +165,7 @@ def _promised(
         scores = scores_for(options.sets, held.probabilities, CALIBRATION_SEED)
         quantile = calibrate(scores, held.labels, options.coverage)
         sets = prediction_sets(scores_for(options.sets, found.probabilities, TEST_SEED), quantile)
-        notes.print(f"Sets ({options.sets}) from {about}, for objects like them.", markup=False)
+        notes.print(f"Sets ({options.sets}): score up to {quantile:.8g}, from {about}.", markup=False)
     return abstain_below, sets
 
 

@@ -8,10 +8,11 @@ both. Given the calibration objects, with scores that do not tie, the coverage o
 
     coverage ~ Beta(k, n + 1 − k) ,   k = ⌈(n+1)(1−α)⌉ .
 
-    LAC   s = 1 − p_y                                     smallest sets on average; may be empty
+    LAC   s = 1 − p_y                                     smallest sets on average
     APS   s = Σ_{c before y} p_c + u p_y                  classes by decreasing p; u uniform in (0, 1], one per object
 
-APS fits the sets better to each object. With u = 1 throughout it is not randomised: as valid, larger sets, never empty.
+APS fits the sets better to each object. With u = 1 throughout it is not randomised: as valid, as a rule larger sets.
+All kinds may be empty: LAC where no p_y reaches 1 − q, APS where already the first class exceeds q.
 
 On the host, float64.
 """
