@@ -10,7 +10,7 @@ from report.html_pages import small_run
 from airbayes.data.object_file import save_objects
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.lidar_data import source_objects
-from airbayes.experiment.prediction_files import Part, Predictions, write_predictions
+from airbayes.experiment.prediction_files import CellPredictions, Part, write_predictions
 from airbayes.report.html import Run
 from airbayes.report.html.sections.objects import EACH, objects_section
 
@@ -45,7 +45,7 @@ def simulated(tmp_path, monkeypatch) -> Run:
     config = dataclasses.replace(run.config, lidar=lidar, network=dataclasses.replace(run.config.network, agents=1))
     objects = source_objects(config, 0)
     test = np.flatnonzero(objects.scene == "test")
-    write_predictions(tmp_path, {VARIANT: Predictions(made_part(len(test), test), None)})
+    write_predictions(tmp_path, {VARIANT: CellPredictions(made_part(len(test), test), None)})
     return dataclasses.replace(run, config=config, folder=tmp_path)
 
 
