@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: run test bench lint format clean help
+.PHONY: run test bench docs lint format clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -17,6 +17,9 @@ test: $(VENV)/.test lint  ## lint, type check and all tests
 
 bench: $(VENV)/.run  ## speed: tables and bench.json in runs/bench
 	$(BIN)/airbayes bench --out runs/bench
+
+docs: $(VENV)/.docs  ## this documentation as a web site, in site/
+	$(BIN)/mkdocs build --strict
 
 lint: $(VENV)/.test  ## ruff and basedpyright
 	$(BIN)/ruff check .
@@ -42,5 +45,9 @@ $(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[test]'
 	@touch $@ $(VENV)/.run
 
+$(VENV)/.docs: $(VENV)/.run
+	$(PIP) -e '.[docs]'
+	@touch $@
+
 clean:  ## remove everything that was built
-	rm -rf $(VENV) runs .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) runs site .pytest_cache .ruff_cache .hypothesis

@@ -13,6 +13,8 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 
 
 class Purpose(IntEnum):
+    """What a random number is for; numbers never change, so that streams stay the same."""
+
     LANGEVIN = 0  # ξ, the sampler's own Gaussian noise
     CHANNEL = 1  # z, the receiver noise
     LINKS = 2  # link gains and gain errors

@@ -56,6 +56,7 @@ def received_snr_db(
 
 
 def dbm_to_watt(dbm: Number) -> float:
+    """Power in watts from dBm."""
     return 1e-3 * 10.0 ** (dbm / 10.0)
 
 

@@ -17,6 +17,8 @@ from airbayes.compress.topt import top_t
 
 
 class CompressInfo(NamedTuple):
+    """What a message cost."""
+
     kept: Int[Array, ""]  # coordinates sent
     scale: Float[Array, ""]  # ‖·‖∞ of what is sent
     bits: Float[Array, ""]  # length of the message really sent, float32

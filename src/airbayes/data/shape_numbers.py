@@ -2,12 +2,12 @@
 
 They use the points only, no box and no range. With λ1 ≥ λ2 ≥ λ3 the eigenvalues of the covariance:
 
-height, length, width   extents along z and along the two main axes of the plan view
-linearity, planarity    (√λ1 − √λ2)/√λ1 and (√λ2 − √λ3)/√λ1
-verticality             |z| of the direction of λ1
-balance                 where the mean height lies between lowest and highest point, 0 to 1
-top                     larger horizontal extent of the upper third
-log count               natural logarithm of the number of points
+    height, length, width   extents along z and along the two main axes of the plan view
+    linearity, planarity    (√λ1 − √λ2)/√λ1 and (√λ2 − √λ3)/√λ1
+    verticality             |z| of the direction of λ1
+    balance                 where the mean height lies between lowest and highest point, 0 to 1
+    top                     larger horizontal extent of the upper third
+    log count               natural logarithm of the number of points
 """
 
 import numpy as np

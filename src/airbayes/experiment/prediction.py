@@ -26,6 +26,8 @@ from airbayes.models import Classifier
 
 @dataclasses.dataclass(frozen=True)
 class Predictions:
+    """What a trained run says about objects."""
+
     probabilities: Float[np.ndarray, "object cls"]
     entropy: Float[np.ndarray, " object"]  # nats
     mutual_information: Float[np.ndarray, " object"]  # nats

@@ -170,6 +170,7 @@ PRESETS: dict[str, Callable[[], ExperimentConfig]] = {
 
 
 def preset(name: str) -> ExperimentConfig:
+    """The preset of that name; a misspelt one is answered with the nearest."""
     if name not in PRESETS:
         near = difflib.get_close_matches(name, PRESETS, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Presets: {', '.join(PRESETS)}."

@@ -35,6 +35,7 @@ def _beside(config: ExperimentConfig, folder: Path) -> ExperimentConfig:
 
 
 def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:
+    """A configuration from the text of an experiment file."""
     try:
         table = tomllib.loads(text)
     except (ValueError, TypeError, RecursionError) as error:  # also numbers of 5,000 digits, and brackets 1,000 deep

@@ -6,11 +6,11 @@ The confidence of an example is max_c p_c; it is right when argmax_c p_c (the fi
 label marks padding, which no equal-width bin holds (equal-mass bins take no padding).
 Bins over the confidence, T of them:
 
-equal-width: bin i is [e_i, e_{i+1}), the last closed, with e_i the float32 nearest to i/T. So float32(0.7),
-    a little below 7/10, stands *on* the edge 7/10 and belongs to the upper bin, as one expects of 0.7.
-equal-mass: examples sorted by confidence and cut at ranks ⌊i·n/T⌋: sizes differ by at most one. Equal
-    confidences share their mean correctness before the cut, so the order of the examples never matters. (Cut
-    in order of appearance, a collapsed model on a test set sorted by class would look badly calibrated.)
+- equal-width: bin i is [e_i, e_{i+1}), the last closed, with e_i the float32 nearest to i/T. So float32(0.7),
+  a little below 7/10, stands *on* the edge 7/10 and belongs to the upper bin, as one expects of 0.7.
+- equal-mass: examples sorted by confidence and cut at ranks ⌊i·n/T⌋: sizes differ by at most one. Equal
+  confidences share their mean correctness before the cut, so the order of the examples never matters. (Cut
+  in order of appearance, a collapsed model on a test set sorted by class would look badly calibrated.)
 """
 
 import equinox as eqx

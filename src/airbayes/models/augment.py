@@ -14,6 +14,8 @@ from airbayes.models.local_data import LocalData, draw_minibatch
 
 
 class Augmentation(eqx.Module):
+    """A random change of training inputs, anew at every step."""
+
     yaw: Float[Array, ""]  # a turn about z, uniform in ±yaw, radians
     jitter: Float[Array, ""]  # standard deviation of every coordinate, in input units
     dropout: Float[Array, ""]  # probability that a point is lost

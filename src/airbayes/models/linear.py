@@ -1,7 +1,9 @@
 """Bayesian linear regression:  y = xᵀθ + noise,  noise ~ N(0, σ²).
 
 Its local potentials are quadratic, f_k = ½ θᵀA_kθ − b_kᵀθ + const with
+
     A_k = X_kᵀX_k/σ² + I/(N s²) ,   b_k = X_kᵀy_k/σ² ,
+
 so the posterior N(A⁻¹b, A⁻¹), A = Σ_k A_k, b = Σ_k b_k, and every sampler's law are known exactly.
 """
 
@@ -18,6 +20,8 @@ _BLOCK = 10_000  # agents whose inputs are converted to float64 at a time
 
 
 class LinearRegression(Model):
+    """θ holds one weight per feature, no bias: give a column of ones for one."""
+
     num_params: int = eqx.field(static=True)  # m, the number of features
     noise_std: float = eqx.field(static=True, default=1.0)  # σ
 

@@ -8,6 +8,8 @@ from jaxtyping import Array, Float
 
 
 class Prior(eqx.Module):
+    """A log-density of θ, up to a constant."""
+
     @abc.abstractmethod
     def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
         """log p(θ) up to a constant."""

@@ -21,6 +21,8 @@ Info = dict[str, Float[Array, " agent"]]  # one number per agent and name, for p
 
 
 class State(eqx.Module):
+    """What the next step needs; algorithms with memory add fields."""
+
     theta: Float[Array, "agent param"]  # θ_k
     step: Int[Array, ""]  # s, the number of steps taken
     faults: PyTree = eqx.field(default=None, kw_only=True)  # memory of failing links and agents; see samplers.faults

@@ -69,6 +69,8 @@ def cd_dsgld_update(
 
 
 class CDDSGLD(Sampler[State]):
+    """DSGLD whose sums and noise come from the radio channel."""
+
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     channel: Channel

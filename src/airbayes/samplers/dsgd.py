@@ -25,6 +25,8 @@ def dsgd_update(
 
 
 class DSGD(Sampler[State]):
+    """Gossip and gradient descent without noise: an optimiser, not a sampler."""
+
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

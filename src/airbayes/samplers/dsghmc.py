@@ -33,12 +33,16 @@ def momentum_update(
 
 
 class MomentumState(State):
+    """θ and the momentum ν."""
+
     theta: Float[Array, "agent param"]
     step: Int[Array, ""]
     nu: Float[Array, "agent param"]  # ν_k, the momentum
 
 
 class DSGHMC(Sampler[MomentumState]):
+    """DSGLD with momentum and friction, over ideal links."""
+
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

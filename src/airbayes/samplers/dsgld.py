@@ -31,6 +31,8 @@ def dsgld_update(
 
 
 class DSGLD(Sampler[State]):
+    """SGLD with gossip over ideal links; the noise is drawn, not received."""
+
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

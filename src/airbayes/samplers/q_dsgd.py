@@ -59,6 +59,8 @@ class MemoryState(State):
 
 
 class QDSGD(Sampler[MemoryState]):
+    """DSGD over digital links that carry t coordinates of every message."""
+
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     top_t: Int[Array, " agent"]  # t_k, coordinates agent k may send in a block

@@ -17,6 +17,8 @@ from airbayes.samplers.base import Info
 
 
 class Receiver(eqx.Module):
+    """What a receiver does with what is new in a block before it believes it."""
+
     limit: eqx.AbstractVar[Float[Array, ""]]  # c, in standard deviations √(2η) of the noise
 
     @abc.abstractmethod

@@ -24,6 +24,8 @@ def sgd_update(
 
 
 class SGD(Sampler[State]):
+    """Gradient descent of every agent alone, without noise or network."""
+
     gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()

@@ -29,6 +29,8 @@ def sgld_update(
 
 
 class SGLD(Sampler[State]):
+    """All data in one place, one agent: the reference without a network."""
+
     gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()

@@ -14,6 +14,8 @@ def _scalar(value) -> Float[Array, ""]:
 
 
 class StepSize(eqx.Module):
+    """η as a function of the step."""
+
     @abc.abstractmethod
     def __call__(self, step: Int[Array, ""]) -> Float[Array, ""]:
         """η at this step."""
