@@ -25,8 +25,10 @@ def run_cell(code: str, names: dict, title: str) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, title, "exec"), names)
-        if isinstance(last, ast.Expr) and (value := eval(compile(ast.Expression(last.value), title, "eval"), names)) is not None:
-            print(repr(value))  # noqa: T201
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), title, "eval"), names)
+            if value is not None:
+                print(repr(value))  # noqa: T201
     return printed.getvalue()
 
 

@@ -1,0 +1,148 @@
+"""The documentation site: it builds without a warning, runs its notebooks, and asks no server for anything."""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from docs.blocks import ROOT
+
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    pytest.importorskip("material", reason="mkdocs-material is not installed: pip install '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class Asked(HTMLParser):
+    """Addresses that a browser fetches when it shows a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.found: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        given = {name: value or "" for name, value in attrs}
+        self.found += [given[name] for name in ("src", "srcset", "poster", "data") if name in given]
+        if tag == "link" and given.get("rel") not in ("canonical", "next", "prev"):
+            self.found.append(given.get("href", ""))
+        if tag == "a":
+            self.links.append(given.get("href", ""))
+
+
+def read(page: Path) -> Asked:
+    asked = Asked()
+    asked.feed(page.read_text(encoding="utf-8"))
+    return asked
+
+
+def test_no_page_asks_for_anything_elsewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        for address in read(page).found:
+            assert not re.match(r"(https?:)?//", address), f"{page.name} loads {address}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text(encoding="utf-8")), style.name
+
+
+def test_every_page_is_in_the_navigation(site):
+    links = {link.partition("#")[0] for link in read(site / "index.html").links}
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        assert str(page.relative_to(ROOT / "docs").with_suffix(".html")) in links
+    for notebook in NOTEBOOKS:
+        assert f"notebooks/{notebook.stem}.html" in links
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_stored_without_output(notebook):
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    assert content["nbformat"] == 4
+    code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
+    assert code
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+
+
+def text_of(page: Path) -> str:
+    return re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    (line,) = re.findall(pattern, text, re.M)
+    return [float(number) for number in re.findall(r"\d+\.\d*", line)]
+
+
+def test_the_first_notebook_samples_the_posterior(site):
+    text = text_of(site / "notebooks" / "posterior.html")
+    sampled, exact = (np.reshape(numbers(rf"^{name} +\[.*$", text), (2, 2)) for name in ("sampled", "exact"))
+    assert np.abs(sampled[0] - exact[0]).max() < 0.05  # half a standard deviation of the posterior
+    assert np.abs(sampled[1] / exact[1] - 1).max() < 0.25
+    assert numbers(r"10 dB +paper&#39;s gains|10 dB  paper.*$", text)[1] < 1.0
+    assert numbers(r"10 dB  common.*$", text)[1] > 1.6
+    assert (site / "notebooks" / "posterior-2.png").stat().st_size > 10_000
+
+
+def test_the_second_notebook_finds_the_optimiser_overconfident(site):
+    text = text_of(site / "notebooks" / "calibration.html")
+    optimiser, tempered, sampler = (
+        numbers(rf"^{name}.*accuracy.*$", text)[-2] for name in ("DSGD  ", "DSGD, T", "CD-DSGLD over")
+    )
+    assert optimiser > 0.15 > sampler > tempered
+
+
+@pytest.mark.parametrize("package", ["samplers", "network", "channel", "power", "models", "metrics", "compress"])
+def test_every_public_module_is_in_the_reference(package):
+    """What a package offers under its own name comes from modules that the reference shows."""
+    tree = ast.parse((ROOT / "src" / "airbayes" / package / "__init__.py").read_text(encoding="utf-8"))
+    modules = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+    shown = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    assert modules <= set(re.findall(r"^::: (\S+)$", shown, re.M))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
+def test_in_a_browser_nothing_is_fetched_and_nothing_overflows(site):
+    from playwright.sync_api import sync_playwright
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    home = f"http://127.0.0.1:{server.server_port}/"
+    asked, said = [], []
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+            page = browser.new_page(viewport={"width": 390, "height": 844})
+            page.on("request", lambda request: asked.append(request.url))
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            for name in ("index", "tutorial", "noise", "notebooks/calibration", "api/samplers", "study"):
+                page.goto(f"{home}{name}.html")
+                page.wait_for_load_state("networkidle")
+                assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+            browser.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert len(asked) > 10
+    assert [url for url in asked if not url.startswith((home, "data:", "blob:"))] == []
+    assert said == []
