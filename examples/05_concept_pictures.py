@@ -103,9 +103,9 @@ def calibration_picture() -> Figure:
     panels[0].set_ylabel("share that is right")
     sizes, found = [50, 100, 200, 500, 1000, 2000, 5000], []
     for size in sizes:
-        draws = [made_up(size) for _ in range(100)]
-        found.append([float(metrics.ece(jnp.asarray(p, jnp.float32), jnp.asarray(y))) for p, y in draws])
-    low, middle, high = np.quantile(found, [0.05, 0.5, 0.95], axis=1)
+        drawn, hit = zip(*[made_up(size) for _ in range(100)], strict=True)
+        found.append(jax.vmap(metrics.ece)(jnp.asarray(np.stack(drawn), jnp.float32), jnp.asarray(np.stack(hit))))
+    low, middle, high = np.quantile(np.stack(found), [0.05, 0.5, 0.95], axis=1)
     panels[3].fill_between(sizes, low, high, color=GREEN, alpha=0.3, label="90 % of test sets")
     panels[3].plot(sizes, middle, color=GREEN, label="median")
     panels[3].set(xscale="log", xlabel="test examples", ylim=(0, None))

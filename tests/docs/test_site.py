@@ -53,6 +53,14 @@ def read(page: Path) -> Asked:
     return asked
 
 
+def test_what_a_page_would_ask_for_is_seen(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<link rel="stylesheet" href="//a/b.css"><script src="https://a/c.js"></script><a href="https://d">d</a>'
+    )
+    assert read(page).found == ["//a/b.css", "https://a/c.js"]
+
+
 def test_no_page_asks_for_anything_elsewhere(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 30

@@ -51,7 +51,7 @@ def followed(tmp_path_factory):
                 if language == "python":
                     exec(compile(code, "tutorial.md", "exec"), names)
                 else:
-                    for line in code.splitlines():
+                    for line in code.replace("\\\n", " ").splitlines():
                         if line.startswith("airbayes "):
                             run(line, folder)
         (load,) = blocks(ROOT / "docs" / "experiments.md", "python")  # the same kind of run, under another name
