@@ -47,8 +47,8 @@ def lost_run() -> Run:
     return make_run(Path("lost"), run.config, dataset)
 
 
-def faulty_run() -> Run:
-    """The three graphs taken as one ring under a growing rate of lost links."""
-    run = small_run()
-    names = ["ring", "ring@link_outage=0.25", "ring@link_outage=0.5"]
+def faulty_run(fault: str = "link_outage", folder: Path = SMALL) -> Run:
+    """The three graphs taken as one ring under a growing rate of lost links, or of another fault."""
+    run = small_run(folder)
+    names = ["ring", f"ring@{fault}=0.25", f"ring@{fault}=0.5"]
     return make_run(Path("faulty"), run.config, run.dataset.assign_coords(topology=names))

@@ -10,6 +10,7 @@ import pytest
 from report.html_pages import HOSTILE, RESULTS, SCRIPT, faulty_run, hostile_run, lost_run, small_run
 
 from airbayes.report.html import render_page
+from airbayes.report.html.sections.faults import faults_section
 
 
 class Page(HTMLParser):
@@ -129,6 +130,31 @@ def test_faults_have_their_own_figure():
     panels = page.figures["faults-0"]["frames"]["1"]
     assert [text for _, text in panels[0]["x"]["ticks"]] == ["0", "0.25", "0.5"]
     assert "accuracy-0" not in page.figures
+
+
+@pytest.mark.parametrize(
+    ("fault", "feels"),
+    [("link_outage", {"cd_dsgld", "q_dsgd"}), ("jam_rate", {"cd_dsgld", "q_dsgd"}), ("gain_std", {"cd_dsgld"})],
+)
+def test_a_fault_is_drawn_for_the_methods_that_feel_it(fault, feels):
+    section = faults_section(faulty_run(fault))
+    assert section is not None
+    for panel in section.figures[0].frames["1"]:
+        assert {series["method"].partition(":")[0] for series in panel["series"]} == feels
+        low, high = panel["y"]["range"]
+        assert all(
+            low <= v <= high for series in panel["series"] for v in series.get("low", []) + series.get("high", [])
+        )
+
+
+def test_bands_over_seeds_fit_into_the_panels_of_faults():
+    section = faults_section(faulty_run(folder=RESULTS / "paper"))
+    assert section is not None
+    for panel in section.figures[0].frames["0"]:
+        first, last = panel["y"]["range"]
+        bands = [value for series in panel["series"] for end in ("low", "high") for value in series[end]]
+        assert len(bands) >= 18
+        assert first <= min(bands) <= max(bands) <= last
 
 
 def test_runs_are_compared():

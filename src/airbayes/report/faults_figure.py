@@ -21,9 +21,14 @@ NAMES = {
     "impulse_rate": "impulses",
     "jam_rate": "a receiver jammed",
 }
-
-
 FELT_BY = {"jam_rate": ("cd_", "q_")}  # by methods; other faults of the channel only by a sum over the air
+
+
+def feels(variant: str, fault: str) -> bool:
+    """Whether a fault can reach a method; where it cannot there is nothing to draw."""
+    if variant in UNCONNECTED_METHODS:
+        return False
+    return fault not in CHANNEL_RATES or variant.startswith(FELT_BY.get(fault, ("cd_",)))
 
 
 def has_scenarios(dataset: xr.Dataset) -> bool:
@@ -56,7 +61,7 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
     variants = [name for name in map(str, dataset.method.values) if name not in UNCONNECTED_METHODS]
     for place, ((graph, fault, others), rates) in enumerate(columns.items()):
         for variant in variants:
-            if fault in CHANNEL_RATES and not variant.startswith(FELT_BY.get(fault, ("cd_",))):
+            if not feels(variant, fault):
                 continue
             snr = finite.max() if variant.startswith(("cd_", "q_")) else np.inf
             cells = dataset.sel({"method": variant, "topology": list(rates.values()), "snr_db": snr})

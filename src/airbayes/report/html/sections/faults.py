@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
-from airbayes.experiment.scenario import CHANNEL_RATES
-from airbayes.report.faults_figure import NAMES, scenario_columns
+from airbayes.report.faults_figure import NAMES, feels, scenario_columns
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import legend
 from airbayes.report.html.numbers import decibels, interval, interval_words, shorts, value_range
@@ -32,7 +31,8 @@ def faults_section(run: Run) -> Section | None:
         ]
     for _, title, low, high in ROWS:
         row = [panel for panels in frames.values() for panel in panels if panel["y"]["label"] == title]
-        limits = value_range((v for p in row for s in p["series"] for v in s["y"]), low, high)
+        ends = ("y", "low", "high")
+        limits = value_range((v for p in row for s in p["series"] for end in ends for v in s.get(end, ())), low, high)
         for panel in row:
             panel["y"]["range"] = limits
     variants = [name for name in run.variants if name not in UNCONNECTED_METHODS]
@@ -60,8 +60,8 @@ def _panel(run: Run, column: tuple[str, ...], rates: dict[float, str], row: tupl
     metric, title, _, high = row
     series = []
     for variant in run.variants:
-        if variant in UNCONNECTED_METHODS or (fault in CHANNEL_RATES and not variant.startswith("cd_")):
-            continue  # only a sum over the air feels it
+        if not feels(variant, fault):
+            continue
         found = [run.cells(variant, topology, snr) for topology in rates.values()]
         values = np.array([np.full(run.seeds, math.nan) if cells is None else cells.ok(metric) for cells in found])
         diverged = [0 if cells is None else int(cells.diverged.sum()) for cells in found]
