@@ -2,13 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from experiment.made_folder import write_made
 from report.html_pages import small_run
 
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.decisions import decisions
-from airbayes.experiment.prediction_files import read_predictions
+from airbayes.experiment.prediction_files import read_predictions, write_predictions
 from airbayes.report.html.runs import read_run
 from airbayes.report.html.sections import SECTIONS
 from airbayes.report.html.sections.decisions import decisions_section
@@ -39,3 +40,12 @@ def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
 
 def test_runs_without_predictions_have_no_such_section():
     assert decisions_section(small_run()) is None
+
+
+def test_predictions_that_are_no_numbers_cost_the_section_and_not_the_page(tmp_path):
+    folder = write_made(tmp_path / "made", 3, 1)
+    found = read_predictions(folder)
+    for each in found.values():
+        each.test.probabilities[0] = np.nan
+    write_predictions(folder, found)
+    assert decisions_section(read_run(folder)) is None

@@ -3,8 +3,9 @@
 `decisions(predictions)` gives all numbers and figure-ready arrays of one cell as plain JSON. Thresholds and quantiles
 come from the validation objects, what they achieve is measured on the test objects.
 
-Views of one physical object are not independent: calibration takes one view of each, drawn at random, and measured
-shares count every physical object once. So the promises are about a random view of a new physical object.
+Views of one physical object are not independent: calibration takes one view of each, drawn at random, and what
+thresholds and sets achieve counts every physical object once. So the promises are about a random view of a new physical
+object. Accuracy and the risk-coverage curve count every view, as all scores of a run do.
 """
 
 import dataclasses

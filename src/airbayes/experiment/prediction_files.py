@@ -8,7 +8,6 @@ The predictions are those of agent 0, first chain. No point of any object is sto
 
 import dataclasses
 import hashlib
-import io
 import json
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from jaxtyping import Float, Int
 from airbayes.data.object_file import read_arrays
 from airbayes.errors import DataError, ResultsError
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.sample_files import StoredCell, file_stem
-from airbayes.files import read_limited, write_atomically, write_text
+from airbayes.experiment.sample_files import MANIFEST, StoredCell, pack, replace_cell_files
+from airbayes.files import read_limited
 from airbayes.text import printable
 
-FOLDER, MANIFEST = "predictions", "manifest.json"
+FOLDER = "predictions"
 MOST_BYTES, MOST_MANIFEST = 2**30, 64 * 2**20  # of one cell's arrays, and of the manifest
 
 
@@ -92,23 +91,9 @@ def _part(arrays: dict[str, np.ndarray], name: str) -> Part:
 
 
 def write_predictions(folder: Path, predictions: dict[Cell, CellPredictions]) -> None:
-    """Replace the stored predictions of a run; the manifest comes last, so what it names is there."""
-    place = folder / FOLDER
-    if not predictions and not place.exists():
-        return
-    place.mkdir(exist_ok=True)
-    (place / MANIFEST).unlink(missing_ok=True)
-    for old in place.glob("*.npz"):
-        old.unlink()
-    stored = []
-    for cell, each in predictions.items():
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **to_arrays(each))  # pyright: ignore[reportArgumentType]
-        raw, name = buffer.getvalue(), f"{file_stem(cell)}.npz"
-        write_atomically(place / name, lambda path, raw=raw: path.write_bytes(raw))
-        row = StoredCell(**dataclasses.asdict(cell), file=name, sha256=hashlib.sha256(raw).hexdigest())
-        stored.append(dataclasses.asdict(row))
-    write_text(place / MANIFEST, json.dumps({"version": 1, "cells": stored}, indent=1, allow_nan=False) + "\n")
+    """Replace the stored predictions of a run."""
+    packed = ((cell, pack(to_arrays(each), compress=True)) for cell, each in predictions.items())
+    replace_cell_files(folder / FOLDER, packed, {"version": 1})
 
 
 def read_predictions(folder: Path) -> dict[Cell, CellPredictions]:

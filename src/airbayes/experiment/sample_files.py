@@ -7,8 +7,10 @@ samples/<cell>.npz               theta, f32 [sample, agent, param]
 import dataclasses
 import hashlib
 import io
+import itertools
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -48,24 +50,36 @@ class StoredCell:
 
 
 def write_samples(folder: Path, samples: dict[Cell, np.ndarray], attributes: dict[str, str | int]) -> None:
-    """Replace the stored samples of a run; the manifest comes last, so what it names is there."""
-    place = folder / FOLDER
-    if not samples and not place.exists():
+    """Replace the stored samples of a run."""
+    packed = ((cell, pack({"theta": theta.astype(np.float32)})) for cell, theta in samples.items())
+    replace_cell_files(folder / FOLDER, packed, {"version": 1, "attributes": attributes})
+
+
+def pack(arrays: dict[str, np.ndarray], compress: bool = False) -> bytes:
+    """An .npz file."""
+    buffer = io.BytesIO()
+    (np.savez_compressed if compress else np.savez)(buffer, **arrays)  # pyright: ignore[reportArgumentType]
+    return buffer.getvalue()
+
+
+def replace_cell_files(place: Path, packed: Iterable[tuple[Cell, bytes]], facts: dict) -> None:
+    """One file per cell instead of what was there; the manifest, `facts` and a row for each, comes last, so what it
+    names is there. A folder that would stay empty is not made."""
+    cells = iter(packed)
+    first = next(cells, None)
+    if first is None and not place.exists():
         return
     place.mkdir(exist_ok=True)
     (place / MANIFEST).unlink(missing_ok=True)
     for old in place.glob("*.npz"):
         old.unlink()
     stored = []
-    for cell, theta in samples.items():
-        buffer = io.BytesIO()
-        np.savez(buffer, theta=theta.astype(np.float32))
-        raw, name = buffer.getvalue(), f"{file_stem(cell)}.npz"
+    for cell, raw in [] if first is None else itertools.chain([first], cells):
+        name = f"{file_stem(cell)}.npz"
         write_atomically(place / name, lambda path, raw=raw: path.write_bytes(raw))
         row = StoredCell(**dataclasses.asdict(cell), file=name, sha256=hashlib.sha256(raw).hexdigest())
         stored.append(dataclasses.asdict(row))
-    manifest = {"version": 1, "attributes": attributes, "cells": stored}
-    write_text(place / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
+    write_text(place / MANIFEST, json.dumps(facts | {"cells": stored}, indent=1, allow_nan=False) + "\n")
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, str | int], list[StoredCell]]:

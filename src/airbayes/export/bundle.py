@@ -8,7 +8,6 @@ manifest.json     what these are: checksums, shapes, classes, preprocessing, con
 
 import dataclasses
 import hashlib
-import io
 import json
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from jaxtyping import Float
 from airbayes import __version__
 from airbayes.errors import ResultsError
 from airbayes.experiment.prediction import predict_inputs
+from airbayes.experiment.sample_files import pack
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.trained import Trained
 from airbayes.export.check import TOLERANCE, compare_with_onnx
@@ -82,9 +82,9 @@ def export_trained(run: Path, trained: Trained, out: Path, inputs: np.ndarray | 
     worst = compare_with_onnx(model, checked, found)
     shown = predict_inputs(trained, example[None])
     files = {
-        SAMPLES: _npz(tensors),
+        SAMPLES: pack(tensors),
         MODEL: model,
-        EXAMPLE: _npz({"clouds": example} | dataclasses.asdict(shown)),
+        EXAMPLE: pack({"clouds": example} | dataclasses.asdict(shown)),
     }
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -112,9 +112,3 @@ def export_trained(run: Path, trained: Trained, out: Path, inputs: np.ndarray | 
     }
     write_text(out / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
     return manifest
-
-
-def _npz(arrays: dict[str, np.ndarray]) -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]
-    return buffer.getvalue()

@@ -1,13 +1,13 @@
 """What is taken for what."""
 
-import math
+import functools
 
 import numpy as np
 
-from airbayes.report.html.numbers import decibels, shorts
-from airbayes.report.html.parts import Control, Figure, Panel, Section
-from airbayes.report.html.runs import Run, is_radio, show_topology
-from airbayes.report.style import label
+from airbayes.report.html.by_method import method_panel, one_per_method
+from airbayes.report.html.numbers import shorts
+from airbayes.report.html.parts import Panel, Section
+from airbayes.report.html.runs import Run
 
 MAX_CLASSES = 40
 MAX_CELLS = 400  # matrices on one page
@@ -16,26 +16,17 @@ MAX_CELLS = 400  # matrices on one page
 def confusion_section(run: Run) -> Section | None:
     if "confusion" not in run.dataset or run.dataset.sizes["label"] > MAX_CLASSES:
         return None
-    snrs, topologies = run.snrs or [math.inf], run.topologies or ["none"]
-    if len(run.variants) * len(topologies) * len(snrs) > MAX_CELLS:
-        snrs = snrs[-1:]
-    frames: dict[str, list[Panel]] = {}
-    for i, topology in enumerate(topologies):
-        for j, snr in enumerate(snrs):
-            found = [_panel(run, variant, topology, snr) for variant in run.variants]
-            frames[f"{i}|{j}"] = [panel for panel in found if panel is not None]
-    if not any(frames.values()):
+    many = len(run.variants) * max(len(run.topologies), 1) * len(run.snrs) > MAX_CELLS
+    title = "Confusion matrices, one per method"
+    figure = one_per_method(run, functools.partial(_panel, run), title, run.snrs[-1:] if many else None)
+    if figure is None:
         return None
-    controls = (
-        Control("Graph", tuple(map(show_topology, topologies))),
-        Control("SNR", tuple(map(decibels, snrs)), len(snrs) - 1, slider=True),
-    )
     return Section(
         "confusion",
         "What is taken for what",
         "Each row is one true class and shows, in percent, what its objects were called; a perfect model has 100 "
         "on the diagonal and nothing beside it. Two classes that trade places often look alike to the lidar.",
-        (Figure("Confusion matrices, one per method", frames, 3, controls),),
+        (figure,),
         notes=("Mean over agents and seeds.",),
     )
 
@@ -45,8 +36,7 @@ def _panel(run: Run, variant: str, topology: str, snr: float) -> Panel | None:
     if cells is None:
         return None
     counts = cells.ok("confusion")
-    at = decibels(snr) if is_radio(variant) else "ideal links"
-    base: Panel = {"type": "heat", "title": label(variant), "method": variant, "under": at}
+    base = method_panel("heat", variant, snr)
     if not np.isfinite(counts).any():
         return base | {"lost": "Every seed diverged here."}
     total = np.nansum(counts, axis=tuple(range(counts.ndim - 2)))

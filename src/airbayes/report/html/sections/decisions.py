@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from airbayes.errors import ResultsError
+from airbayes.errors import AirbayesError
 from airbayes.experiment.cells import Cell as StudyCell
 from airbayes.experiment.dataset import NO_TOPOLOGY
 from airbayes.experiment.decisions import USUAL, decisions
@@ -67,7 +67,7 @@ def _read(run: Run) -> dict[tuple[str, str, float], dict]:
         rows = stored_predictions(run.folder)
         first = min((row.seed for row in rows), default=0)
         return {_place(row.cell): decisions(read_prediction(run.folder, row)) for row in rows if row.seed == first}
-    except ResultsError:
+    except AirbayesError:  # damaged, or without an order, as NaN confidences are
         return {}
 
 

@@ -1,37 +1,29 @@
 """Reliability diagrams: how often a model is right, against how sure it says it is."""
 
+import functools
 import math
 
 import numpy as np
 
-from airbayes.report.html.numbers import decibels, short, shorts
-from airbayes.report.html.parts import Control, Figure, Panel, Section
-from airbayes.report.html.runs import Run, is_radio, show_topology
-from airbayes.report.style import label
+from airbayes.report.html.by_method import method_panel, one_per_method
+from airbayes.report.html.numbers import short, shorts
+from airbayes.report.html.parts import Panel, Section
+from airbayes.report.html.runs import Run
 
 
 def reliability_section(run: Run) -> Section | None:
     if "bin_count" not in run.dataset:
         return None
-    snrs = run.snrs or [math.inf]
-    frames: dict[str, list[Panel]] = {}
-    for i, topology in enumerate(run.topologies or ["none"]):
-        for j, snr in enumerate(snrs):
-            found = [_panel(run, variant, topology, snr) for variant in run.variants]
-            frames[f"{i}|{j}"] = [panel for panel in found if panel is not None]
-    if not any(frames.values()):
+    figure = one_per_method(run, functools.partial(_panel, run), "Reliability diagrams, one per method")
+    if figure is None:
         return None
-    controls = (
-        Control("Graph", tuple(map(show_topology, run.topologies or ["none"]))),
-        Control("SNR", tuple(map(decibels, snrs)), len(snrs) - 1, slider=True),
-    )
     return Section(
         "reliability",
         "Reliability diagrams",
         "Answers are sorted by how sure the model says it is; each bar shows how many of them are right, and on "
         "the dashed diagonal it is exactly as often right as it claims. Bars below the diagonal are "
         "over-confident, bars above it too modest; the strip below shows how many answers stand behind each bar.",
-        (Figure("Reliability diagrams, one per method", frames, 3, controls),),
+        (figure,),
         notes=("All agents and seeds together. Methods with ideal links do not change with the SNR.",),
     )
 
@@ -41,8 +33,7 @@ def _panel(run: Run, variant: str, topology: str, snr: float) -> Panel | None:
     if cells is None:
         return None
     count = cells.ok("bin_count")
-    at = decibels(snr) if is_radio(variant) else "ideal links"
-    base: Panel = {"type": "reliability", "title": label(variant), "method": variant, "under": at}
+    base = method_panel("reliability", variant, snr)
     if not np.isfinite(count).any():
         return base | {"lost": "Every seed diverged here."}
     bins = count.shape[-1]
