@@ -1,5 +1,6 @@
 """The section on decisions: its numbers are those of `decisions`, and old folders have none."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -44,8 +45,10 @@ def test_runs_without_predictions_have_no_such_section():
 
 def test_predictions_that_are_no_numbers_cost_the_section_and_not_the_page(tmp_path):
     folder = write_made(tmp_path / "made", 3, 1)
-    found = read_predictions(folder)
-    for each in found.values():
-        each.test.probabilities[0] = np.nan
-    write_predictions(folder, found)
+    assert decisions_section(read_run(folder)) is not None
+    broken = {}
+    for cell, each in read_predictions(folder).items():
+        nothing = np.full_like(each.test.probabilities, np.nan)
+        broken[cell] = dataclasses.replace(each, test=dataclasses.replace(each.test, probabilities=nothing))
+    write_predictions(folder, broken)
     assert decisions_section(read_run(folder)) is None
