@@ -130,9 +130,7 @@ def plan_point(plan: GraphPlan, graph: Graph, snr_db: float, setting: Setting) -
     check_setting(setting, snr_db)
     w, m = plan.edge_weight, setting.num_params
     if math.isnan(w):  # min(1, NaN) is 1 in Python, which would read "exact"
-        raise ConfigError(
-            f"{plan.name}: links with weights of their own cannot be planned; give all one weight."
-        )
+        raise ConfigError(f"{plan.name}: links with weights of their own cannot be planned; give all one weight.")
     cap = norm_cap(w, setting.eta, snr_db)
     gain = min(1.0, cap / setting.rms) if setting.rms > 0 else 1.0
     exact = gain == 1.0
