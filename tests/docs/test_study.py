@@ -1,0 +1,80 @@
+"""The tables of docs/study.md hold the numbers of docs/results, rounded once."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from airbayes.experiment.store import read_dataset
+
+DOCS = Path(__file__).parents[2] / "docs"
+STUDY = (DOCS / "study.md").read_text(encoding="utf-8")
+METHODS = {
+    "CD-DSGLD, optimal": "cd_dsgld:optimal",
+    "CD-DSGLD, common": "cd_dsgld:common",
+    "Q-DSGD": "q_dsgd",
+}
+
+
+def rows_after(words: str) -> list[list[str]]:
+    """The rows of the first table after some words; an empty first cell repeats the one above."""
+    table = STUDY[STUDY.index(words) :]
+    found: list[list[str]] = []
+    for line in table[table.index("|---") :].splitlines()[1:]:
+        if not line.startswith("|"):
+            break
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        found.append([cells[0] or found[-1][0], *cells[1:]])
+    return found
+
+
+def method_of(cell: str) -> str:
+    (name,) = (variant for words, variant in METHODS.items() if cell.startswith(words))
+    return name
+
+
+def assert_rounded(printed: str, value: float, where: object) -> None:
+    digits = len(printed.partition(".")[2])
+    assert printed == "–" or abs(float(printed) - value) <= 0.5 * 10**-digits + 1e-7, (where, printed, value)
+
+
+@pytest.mark.parametrize(("folder", "words"), [("paper", "mean of 8 seeds"), ("paper-prior-0.3", "mean of 3 seeds:")])
+def test_accuracy_and_ece_against_snr(folder, words):
+    dataset, rows = read_dataset(DOCS / "results" / folder), rows_after(words)
+    assert len(rows) == 9
+    for method, graph, *entries in rows:
+        for snr, entry in zip(range(0, 35, 5), entries, strict=True):
+            where = {"method": method_of(method), "topology": graph, "snr_db": snr}
+            for name, printed in zip(("accuracy", "ece"), entry.split(" / "), strict=True):
+                assert_rounded(printed, float(dataset[name].sel(where).mean()), where)
+
+
+def test_the_real_split():
+    dataset, rows = read_dataset(DOCS / "results" / "paper-real"), rows_after("Each entry: 0 dB, then 30 dB")
+    assert len(rows) == 9
+    for method, graph, *entries in rows:
+        for name, entry in zip(("accuracy", "balanced_accuracy", "ece", "nll"), entries, strict=True):
+            for snr, printed in zip((0, 30), entry.split(", "), strict=True):
+                where = {"method": method_of(method), "topology": graph, "snr_db": snr}
+                assert_rounded(printed, float(dataset[name].sel(where).mean()), (name, where))
+
+
+def test_claims_are_those_of_claims_json():
+    """Differences, intervals and verdicts; C4, in words, is left out but for its verdict."""
+    records = json.loads((DOCS / "results" / "paper" / "claims.json").read_text(encoding="utf-8"))["claims"]
+    found = {(record["claim"], record["gains"]): record for record in records}
+    rows, seen = rows_after("### The claims, scored"), set()
+    for row in rows:
+        claim, graph = row[0][2:4], row[1]
+        for gains, entry, verdict in (("optimal", *row[2:4]), ("common", *row[4:6])):
+            record = found[claim, gains]
+            assert verdict in ("", f"**{record['verdict']}**")
+            seen |= {(claim, gains)} if verdict else set()
+            if claim == "C4":
+                continue
+            (effect,) = (effect for effect in record["effects"] if effect["topology"] == graph)
+            printed = [number.replace("−", "-") for number in re.findall(r"[+−]\d\.\d{3}", entry)]
+            for number, name in zip(printed, ("difference", "low", "high"), strict=True):
+                assert_rounded(number, effect[name], (claim, gains, graph, name))
+    assert seen == set(found)
