@@ -21,6 +21,7 @@ from airbayes.samplers import (
     DSGLD,
     QDSGD,
     Attack,
+    BothOutages,
     Bursts,
     Churn,
     ClippingReceiver,
@@ -28,6 +29,7 @@ from airbayes.samplers import (
     Jamming,
     Late,
     LinkOutage,
+    NodeOutage,
     TestingReceiver,
 )
 from airbayes.samplers.faults import play_round
@@ -312,6 +314,28 @@ def test_a_jammed_digital_receiver_loses_its_messages_and_is_still_heard():
     assert not np.array_equal(state.theta[1], begin[1])
     np.testing.assert_array_equal(info["isolated"], [1.0] + [0.0] * (AGENTS - 1))
     assert float(jnp.mean(Jamming(0.3, 6.0)(KEY, MIXING))) > 0
+
+
+@pytest.mark.parametrize(
+    ("others", "up"),
+    [
+        (BothOutages(LinkOutage(0.0), NodeOutage(0.5)), 0.25),  # sender and receiver
+        (LinkOutage(0.5, one_way=True), 0.5),
+        (LinkOutage(0.5), 0.5),
+        (NodeOutage(0.5), 0.25),
+    ],
+    ids=["both", "one way", "links", "nodes"],
+)
+def test_a_jammer_and_other_outages_are_independent(others, up):
+    """Every link survives both with the product of the probabilities: |z| < 5.1, a false alarm in 1e-4 over all links.
+
+    The mutant that draws from the key's first fold, which is the second half of its split, has z = 60 on some link.
+    """
+    count = 4000
+    masks = jax.vmap(lambda key: Jamming(0.5, AGENTS, others)(key, MIXING))(jax.random.split(KEY, count))
+    share = np.asarray(masks.mean(0))[np.asarray(MIXING.links) > 0]
+    expected = 0.5 * up
+    assert np.abs((share - expected) / np.sqrt(expected * (1 - expected) / count)).max() < 5.1
 
 
 @settings(max_examples=60, deadline=None)

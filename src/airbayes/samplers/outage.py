@@ -54,8 +54,9 @@ class Jamming(eqx.Module):
     others: Outage | None = None  # what else fails
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
-        # Threefry draws entry i from (key, i) alone, so a longer array begins with the same entries.
-        draws = jax.random.uniform(jax.random.fold_in(key, 1), (mixing.num_agents,))
+        # Threefry draws entry i from (key, i) alone, so a longer array begins with the same entries. The others split
+        # the key, and the two halves of a split are its folds 0 and 1: those draws are taken.
+        draws = jax.random.uniform(jax.random.fold_in(key, 2), (mixing.num_agents,))
         hears = (draws >= self.probability) | (jnp.arange(mixing.num_agents) >= self.jammed)
         mask = mixing.links * hears[mixing.receivers]
         return mask if self.others is None else combine(mask, self.others(key, mixing))
