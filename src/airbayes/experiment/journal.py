@@ -167,8 +167,11 @@ class Journal:
         arrays |= {f"history/{name}": np.stack([snapshot[name] for snapshot in snapshots]) for name in names}
         facts = {"step": step, "leaves": len(leaves), "snapshots": names, "count": len(snapshots)}
         place = self.place(cells)
-        write_record(place / f"step-{step:09d}", arrays, facts | self._about(cells))
-        for old in _states(place)[:-KEEP]:
+        now = place / f"step-{step:09d}"
+        write_record(now, arrays, facts | self._about(cells))
+        states = _states(place)
+        known = states.index(now) + 1  # later ones were passed over: they must not crowd out those that are of use
+        for old in states[: max(known - KEEP, 0)] + states[known:]:
             shutil.rmtree(old, ignore_errors=True)
         self.last_saved = time.monotonic()
 

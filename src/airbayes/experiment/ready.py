@@ -70,7 +70,12 @@ def prepare(builder: Builder, cells: list[Cell], journal: AnyJournal | None = No
     carry = loop.start(batch, theta)
     saved = journal.latest(cells) if journal else None
     begin, snapshots = 0, []
-    if saved is not None and fits(carry, saved.leaves):
+    if journal and saved is not None and not fits(carry, saved.leaves):
+        journal.tell(
+            f"The state of {cells[0].variant} saved at step {saved.step:,} has not the arrays of this release: "
+            f"{len(cells)} cell{'s' * (len(cells) > 1)} from step 0 again."
+        )
+    elif saved is not None:
         leaves, structure = jax.tree.flatten(carry)
         carry = jax.tree.unflatten(structure, place_like(saved.leaves, leaves))
         begin, snapshots = saved.step, saved.snapshots

@@ -93,6 +93,10 @@ class TeamJournal:
     def folder(self) -> Path:
         return self.own.folder
 
+    def tell(self, text: str) -> None:
+        if is_first():
+            self.own.tell(text)
+
     def finished(self, cells: list[Cell]) -> list[CellResult] | None:
         """Results on the first process, an empty list on the others; None on all where there are none."""
         found = self.own.finished(cells) if is_first() else []
