@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from experiment.made_folder import STUDY, write_made
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.config import ChannelConfig, NetworkConfig
+from airbayes.experiment.journal import Journal
 from airbayes.experiment.merge import merge_folders
 from airbayes.experiment.sample_files import read_manifest, read_samples
-from airbayes.experiment.store import read_dataset, read_summary
+from airbayes.experiment.store import read_dataset, read_summary, run_lock
 from airbayes.experiment.toml_io import load_config
 
 
@@ -145,6 +147,18 @@ def test_results_are_not_overwritten_unasked(tmp_path):
     c = write_made(tmp_path / "c", 2, 1)
     with pytest.raises(ResultsError, match="seeds: 2 → 3"):
         merge_folders([a, b, c], tmp_path / "out")
+
+
+def test_a_folder_where_a_run_is_under_way_or_unfinished_is_refused(tmp_path):
+    a, b = write_made(tmp_path / "a", 0, 1), write_made(tmp_path / "b", 1, 1)
+    with run_lock(tmp_path / "out"), pytest.raises(ResultsError, match=f"in use by process {os.getpid()}"):
+        merge_folders([a, b], tmp_path / "out", force=True)
+    Journal(tmp_path / "out").begin(STUDY)
+    with pytest.raises(ResultsError, match=r"holds an unfinished run.*--force"):
+        merge_folders([a, b], tmp_path / "out")
+    merge_folders([a, b], tmp_path / "out", force=True)
+    assert not (tmp_path / "out" / "progress").exists()
+    assert not (tmp_path / "out" / ".lock").exists()
 
 
 def test_an_unfinished_part_is_refused(tmp_path):

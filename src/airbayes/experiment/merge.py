@@ -13,6 +13,7 @@ import numpy as np
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.journal import PROGRESS, Journal
 from airbayes.experiment.prediction_files import CellPredictions, read_prediction, stored_predictions
 from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import (
@@ -24,6 +25,7 @@ from airbayes.experiment.store import (
     read_dataset,
     read_diverged,
     read_summary,
+    run_lock,
     write_diverged,
     write_folder,
 )
@@ -66,10 +68,14 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> lis
     samples, sample_attributes = merge_samples(parts)
     predictions = merge_predictions(parts)
     summary = merge_summaries([part.summary for part in parts])
-    if prepare_folder(out, config, force=force):
-        raise ResultsError(f"{out} already holds this experiment, complete. Use --force to replace it.")
-    write_diverged(out, merge_diverged(parts))
-    write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes, predictions)
+    with run_lock(out):
+        if prepare_folder(out, config, force=force):
+            raise ResultsError(f"{out} already holds this experiment, complete. Use --force to replace it.")
+        if (out / PROGRESS).exists() and not force:
+            raise ResultsError(f"{out} holds an unfinished run. Use another --out, or --force to discard it.")
+        write_diverged(out, merge_diverged(parts))
+        write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes, predictions)
+        Journal(out).clear()
     return seeds
 
 
