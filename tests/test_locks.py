@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,15 @@ def test_many_share_it_and_the_last_removes_the_file(tmp_path, hold):
         pass
     second.communicate("")
     assert not path.exists()
+
+
+def test_who_wants_to_share_looks_again_when_another_one_leaves(tmp_path, monkeypatch):
+    """The one that leaves is alone with the lock for a moment, to see whether it was the last."""
+    path, leaving = tmp_path / "lock", ExitStack()
+    leaving.enter_context(locked(path))
+    monkeypatch.setattr("airbayes.locks.time.sleep", lambda seconds: leaving.close())
+    with locked(path, shared=True), pytest.raises(Locked), locked(path):
+        pass
 
 
 def test_waiting_ends_when_the_holder_is_killed(tmp_path, hold):

@@ -51,14 +51,15 @@ def locked(
 
 def _acquire(path: Path, shared: bool, wait: bool, tell: Callable[[str], None]) -> int | None:
     """The open, locked file; None where the file system knows no locks."""
-    waiting = False
+    looks = 0
     try:
         while (number := _take(path, shared)) is None:
-            if not wait:
+            looks += 1
+            # One of several that leaves is alone with the lock for a moment, to remove the file: others look twice.
+            if not wait and looks > (1 if shared else 0):
                 raise Locked(path, read_holder(path))
-            if not waiting:
+            if wait and looks == 1:
                 tell(f"Waiting for {read_holder(path)}, which holds {path}.")
-                waiting = True
             time.sleep(LOOK_EVERY_S)
     except OSError as error:
         if error.errno not in NO_LOCKS:
