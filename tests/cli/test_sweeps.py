@@ -45,9 +45,10 @@ def run(out: str, *more: str) -> int:
 
 
 def start(out: str, *more: str) -> subprocess.Popen:
-    """In a process of its own."""
+    """In a process of its own, and a group of its own as from a terminal."""
     words = [sys.executable, "-m", "airbayes.cli.main", *ALWAYS, out, *more]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(words, process_group=0, **pipes)
 
 
 def finish(running: subprocess.Popen) -> tuple[str, int]:
@@ -158,9 +159,11 @@ def test_a_unit_that_kills_its_workers_is_given_up_and_hurts_no_other(home: Path
             time.sleep(0.01)
 
     with meanwhile(kill_always):
-        assert run("deadly", "--engine=dask", "--workers=1") == 1
+        assert run("deadly", "--engine=dask", "--workers=1", "--json") == 1
     assert len(deaths) == 3
-    text = capsys.readouterr().err
+    events, text = capsys.readouterr()
+    last = json.loads(events.splitlines()[-1])
+    assert (last["event"], last["status"], last["reason"]) == ("done", "incomplete", "some units failed")
     assert "1 of 4 units failed" in text
     assert "unit 1 (sgld, 1 cell): its worker died 3 times" in text
     units = places(home / "deadly", LINEAR)
@@ -168,6 +171,19 @@ def test_a_unit_that_kills_its_workers_is_given_up_and_hurts_no_other(home: Path
     assert run("deadly") == 0  # any engine goes on with it
     assert "1 cell go on from step" in capsys.readouterr().err
     assert_same_files(home / "whole", home / "deadly")
+
+
+def test_ctrl_c_in_a_terminal_reaches_all_processes_and_loses_nothing(home: Path):
+    running = start("stopped", "--engine=dask", "--workers=1")
+    units = wait_until_begun(home / "stopped", running)
+    until(lambda: any(list(place.glob("step-*")) for place in units), running)
+    os.killpg(running.pid, signal.SIGINT)
+    text, code = finish(running)
+    assert code == 130, text
+    assert "Stopped by Ctrl-C; everything is saved" in text
+    assert "Traceback" not in text
+    assert run("stopped", "--quiet") == 0
+    assert_same_files(home / "whole", home / "stopped")
 
 
 def test_two_shards_at_a_time(home: Path, capsys):

@@ -4,6 +4,7 @@ import io
 import pickle
 import pickletools
 import time
+from types import SimpleNamespace
 
 import pytest
 from experiment.engines.sweeps import LINEAR
@@ -12,7 +13,7 @@ from rich.console import Console
 from airbayes.cli.sweep_table import Lines, draw, show_sweep
 from airbayes.experiment.cells import enumerate_cells
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.engines.on_dask import run_task
+from airbayes.experiment.engines.on_dask import OnDask, run_task
 from airbayes.experiment.engines.sweep import Sweep
 from airbayes.experiment.engines.units import cells_at, share_of, too_few_units, units_of
 from airbayes.experiment.engines.work import Task, work
@@ -120,6 +121,38 @@ def test_counts_and_time_left():
     sweep.change(0, "done")
     sweep.reached(0, 4200, False, "a")  # a message that comes late
     assert sweep.counts() == {"queued": 2, "running": 0, "done": 3, "failed": 1, "resumed": 1}
+
+
+class Forsaken:
+    """A Dask client whose only worker takes a task and is never seen again."""
+
+    id, status, scheduler = "none", "running", SimpleNamespace(address="tcp://nowhere:1")
+
+    def __init__(self):
+        self.workers = [{"one": 1}]
+        self.looks = 0
+
+    def nthreads(self) -> dict[str, int]:
+        self.looks += 1
+        assert self.looks < 10, "it waits for ever"
+        return self.workers.pop() if self.workers else {}
+
+    def subscribe_topic(self, topic, handler) -> None:
+        pass
+
+    def submit(self, function, *args, pure) -> SimpleNamespace:
+        return SimpleNamespace(status="pending")
+
+
+def test_a_sweep_that_is_to_stop_does_not_wait_for_workers_that_are_gone(monkeypatch):
+    monkeypatch.setattr("airbayes.experiment.engines.on_dask.WORKERS_S", 0.0)
+    client, asked = Forsaken(), []
+    task_of = lambda unit: Task("/runs/a", LINEAR, "0123", unit.cells, 60.0)  # noqa: E731
+    stop = lambda: "Ctrl-C" if client.looks > 2 else None  # noqa: E731
+    running = OnDask(client, make_sweep(), task_of, stop, asked.append, lambda text: None)
+    running.run()
+    assert asked == ["Ctrl-C"]
+    assert len(running.out) == 1
 
 
 def test_lines_where_there_is_no_terminal():

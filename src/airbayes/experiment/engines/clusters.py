@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 KEYS = "progress/tls"  # of a run on SLURM jobs; removed with the run's progress at the latest
 DEATHS = 2  # of workers, after which one more gives up a unit
+IGNORE_CTRL_C = "airbayes.experiment.engines.ignore_ctrl_c"  # what a worker loads first
 ANSWER_S = 10  # for a scheduler to answer
 SETTINGS = {
     "distributed.scheduler.allowed-failures": DEATHS,
@@ -79,6 +80,7 @@ def local_cluster(options: EngineOptions, units: int) -> Any:
         scheduler_kwargs={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
         memory_limit=0,  # what JAX allocates is not Dask's to manage; --dry-run predicts it
         silence_logs=logging.CRITICAL,
+        preload=[IGNORE_CTRL_C],
     )
 
 

@@ -82,6 +82,8 @@ class OnDask:
                 workers = self._workers()
             if workers:
                 seen = time.monotonic()
+            elif stopping:  # nobody is left who could save anything
+                return
             elif time.monotonic() - seen > NO_WORKERS_S:
                 self.tell(f"No workers at {address} yet; waiting.")
                 seen = time.monotonic()
