@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airbayes.cli.launch import may_speak
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions
@@ -183,7 +184,8 @@ def leaving_together(debug: bool) -> Iterator[None]:
         with suppress(OSError):  # nobody reads any more
             if debug:
                 traceback.print_exc()
-            sys.stderr.write(_last_words(error))
+            if (words := _last_words(error)) and may_speak():
+                sys.stderr.write(words)
         _exit_now(_code(error))
 
 

@@ -15,12 +15,17 @@ from collections.abc import Sequence
 
 GRACE_S = 20.0  # for the others to notice that one has failed
 LAUNCHED, ADDED = "AIRBAYES_LAUNCHED", 4  # set in the processes it starts, with so many words added
+SPEAKER = "AIRBAYES_SPEAKER"  # there, a pipe with one byte: whoever takes it speaks for all
 
 
 def launch(args: list[str], processes: int) -> int:
     """Run `airbayes run ARGS` in so many processes; the exit code is that of the first one that failed."""
     port = _free_port()
-    children = [_start(args, index, port) for index in range(processes)]
+    speaker, full = os.pipe()
+    os.write(full, b".")
+    os.close(full)  # who comes second finds the end of the pipe
+    children = [_start(args, index, port, speaker) for index in range(processes)]
+    os.close(speaker)
     asked = 0
 
     def hand_on(number: int, frame: object) -> None:
@@ -52,18 +57,28 @@ def stop_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def may_speak() -> bool:
+    """Whether to say why this process ends: of those that `launch` started the first to fail does, the rest follow."""
+    number = os.environ.get(SPEAKER)
+    try:
+        return number is None or os.read(int(number), 1) != b""
+    except (OSError, ValueError):
+        return True
+
+
 def without_place(args: list[str]) -> list[str]:
     """The command as it was given, without what `launch` added to it."""
     return args[:-ADDED] if os.environ.get(LAUNCHED) == "1" else args
 
 
-def _start(args: list[str], index: int, port: int) -> subprocess.Popen:
+def _start(args: list[str], index: int, port: int, speaker: int) -> subprocess.Popen:
     place = ["--coordinator", f"127.0.0.1:{port}", "--process-id", str(index)]
     return subprocess.Popen(
         [sys.executable, "-m", "airbayes.cli.main", "run", *args, *place],
         stdin=subprocess.PIPE,
         stdout=None if index == 0 else subprocess.DEVNULL,
-        env=os.environ | {LAUNCHED: "1"},
+        env=os.environ | {LAUNCHED: "1", SPEAKER: str(speaker)},
+        pass_fds=(speaker,),
         process_group=0,  # a Ctrl-C reaches the launcher alone
     )
 
