@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from experiment.made_folder import write_made
 
 from airbayes.cli.commands import COMMANDS, load_command
 from airbayes.cli.main import main
@@ -60,6 +61,21 @@ def test_run_writes_everything_and_can_be_repeated_from_its_config(tmp_path, cap
 
 
 FEW = ["--sampling.steps=12", "--sampling.burn-in=4", "--sampling.thin=1", "--sampling.chains=2", "--evaluations=2"]
+
+
+def test_what_replaces_other_results_can_be_stopped_and_goes_on(tmp_path, capsys):
+    """The first command needs --force, the one that goes on must not have it: it would start over."""
+    folder = write_made(tmp_path / "out", 0, 1)
+    other = ["run", "gaussian", "--methods", "sgld", "--out", str(folder), "--time-limit=0", *FEW]
+    assert run(*other) == 2
+    assert "holds results of another configuration" in capsys.readouterr().err
+    assert run(*other, "--force") == 75
+    begun = folder / "progress" / "begun" / "manifest.json"
+    before = begun.stat().st_mtime_ns
+    assert run(*other) == 75
+    assert begun.stat().st_mtime_ns == before  # it did not start over
+    assert run(*other, "--seeds=3") == 2
+    assert "holds an unfinished run of another configuration" in capsys.readouterr().err
 
 
 def test_without_a_network_there_is_a_table_and_no_figure(tmp_path, capsys):

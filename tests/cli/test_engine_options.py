@@ -26,6 +26,10 @@ def test_a_shard_is_i_of_n(capsys, shard):
     ("args", "message"),
     [
         (["--shard=0/2", "--engine=dask"], "--shard computes in this process: leave out --engine dask"),
+        (["--shard=0/2", "--processes=2"], "--shard 0/2 shares out cells; --devices, --processes"),
+        (["--shard=0/2", "--devices=2"], "They do not go together: leave one of them out"),
+        (["--engine=dask", "--processes=2"], "--engine dask shares out cells"),
+        (["--engine=dask", "--coordinator=auto"], "--engine dask shares out cells"),
         (["--shard=0/2", "--force"], "--force would discard what other shards have done"),
         (["--address=tcp://h:1"], "--address tcp://h:1 needs --engine dask"),
         (["--engine=dask", "--address=h:1"], "--address h:1: give tcp://host:port or tls://host:port"),

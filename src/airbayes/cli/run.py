@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from airbayes.experiment.journal import Journal
 
 STOPPED, INTERRUPTED = 75, 130  # exit codes: its time was up (run it again), or someone stopped it
+UNITS_FAILED = "some units failed"
 USAGE = "usage: airbayes run EXPERIMENT [--out DIR] [--dry-run] [--force] [settings]"
 
 
@@ -175,7 +176,7 @@ def _run(
                 code = _run_share(config, folder, options, engine, journal, args, progress)
                 if code is not None:
                     if options.json:
-                        _say_done("incomplete", folder, [], "other shards are not done")
+                        _say_done("incomplete", folder, [], UNITS_FAILED if code else "other shards are not done")
                     return code
             begun = in_first(begin)
             if begun == "complete":
@@ -191,7 +192,7 @@ def _run(
                     code = SweepRun(config, journal, engine, progress).run_on_cluster()
                     if code is not None:
                         if options.json:
-                            _say_done("incomplete", folder, [], "some cells are not done")
+                            _say_done("incomplete", folder, [], UNITS_FAILED)
                         return code
                 _compute(config, folder, journal, options, mesh, console, progress, anew=begun == "anew")
             return 0
@@ -238,10 +239,12 @@ def _begin(
     """Begin the run, or go on with it, unless it is complete."""
     from airbayes.experiment.store import prepare_folder
 
-    complete = prepare_folder(folder, config, force=options.force)
+    # A run that has begun here was let in before, with --force where there were results of another configuration.
+    begun = (journal.folder / "begun").exists()
+    complete = prepare_folder(folder, config, force=options.force or begun)
     if options.force:
         journal.clear()
-    if complete and not (journal.folder / "begun").exists():
+    if complete:
         return "complete"
     if not journal.begin(config):
         return "anew"

@@ -1,5 +1,6 @@
 """Shares of a sweep, one process each: together they are the whole, and one that fails hurts no other."""
 
+import json
 import os
 import subprocess
 import sys
@@ -60,8 +61,11 @@ def test_a_unit_that_fails_is_reported_and_tried_again(home, whole, capsys):
     poisoned = places(home / "out", SOFTMAX)[1]
     poisoned.mkdir()
     (poisoned / "done").write_text("no folder")  # its results cannot be stored
-    assert run("--out", "out", "--shard=0/1", "--quiet") == 1
-    text = capsys.readouterr().err
+    capsys.readouterr()
+    assert run("--out", "out", "--shard=0/1", "--quiet", "--json") == 1
+    events, text = capsys.readouterr()
+    last = json.loads(events.splitlines()[-1])
+    assert (last["event"], last["status"], last["reason"]) == ("done", "incomplete", "some units failed")
     assert "1 of 4 units failed; the same command tries them again" in text
     assert "unit 1 (sgld, 1 cell): ResultsError: Could not write" in text
     assert f"details: {poisoned.relative_to(home) / FAILED}" in text
