@@ -68,9 +68,12 @@ def test_steps_and_limits_run(tmp_path):
     assert step is not None
     assert ours["cd_dsgld common: not gradient"] == pytest.approx(rest / step)
     assert ours["gradient, 1 cell: compile"]
-    share = ours["gradient, 1 cell: utilisation"]
-    assert share is not None
-    assert 0 < share < 1
+    # Not below 1: a ceiling measured on so small a product, on a busy machine, bounds nothing.
+    (share,) = [row for row in rows if row.name == "gradient, 1 cell: utilisation"]
+    floor, measured = ours["gradient, 1 cell: floor"], float(share.note.removesuffix(" ms measured"))
+    assert share.ours is not None
+    assert floor is not None
+    assert share.ours == pytest.approx(floor / measured, rel=0.01)
 
 
 def test_agents_are_compared_with_the_reference_size():
