@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.paired import MIN_ACCURACY
-from airbayes.report.style import MARKERS, colour, label, study_name, width
+from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
 from airbayes.text import for_figure
 
 ROWS = (("accuracy", "(a) accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
@@ -28,7 +28,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
                     continue
                 per_agent = cells[f"{metric}_per_agent"]
                 mean, spread = per_agent.mean(["seed", "agent"]), per_agent.std(["seed", "agent"])
-                if variant.startswith(("cd_", "q_")):
+                if is_radio(variant):
                     middle, band = mean.sel(snr_db=snrs), spread.sel(snr_db=snrs)
                     axes.fill_between(snrs, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
                     shown = {"marker": MARKERS.get(variant, "."), "lw": width(variant), "label": label(variant)}

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.experiment.scenario import CHANNEL_RATES, graph_name, own_settings
-from airbayes.report.style import MARKERS, colour, label, study_name, width
+from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
 from airbayes.text import for_figure
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("nll", "NLL (nats)"))
@@ -63,7 +63,7 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
         for variant in variants:
             if not feels(variant, fault):
                 continue
-            snr = finite.max() if variant.startswith(("cd_", "q_")) else np.inf
+            snr = finite.max() if is_radio(variant) else np.inf
             cells = dataset.sel({"method": variant, "topology": list(rates.values()), "snr_db": snr})
             for row, (metric, _) in enumerate(ROWS):
                 _line(grid[row, place], np.array(list(rates)), cells[f"{metric}_per_agent"], variant)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from airbayes.report.style import MARKERS, colour, label, study_name, width
+from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
 from airbayes.text import for_figure
 
 ROWS = (
@@ -67,7 +67,7 @@ def _errors(axes: Axes, dataset: xr.Dataset, topology: str, metric: str) -> None
         for kind, style in (("agent", "-"), ("network", ":")):
             values = cells[f"{metric}_{kind}"].mean("seed")
             name = label(variant) if kind == "agent" else "_"  # an underscore keeps it out of the legend
-            if variant.startswith(("cd_", "q_")):
+            if is_radio(variant):
                 marker = MARKERS.get(variant, ".") if kind == "agent" else ""
                 axes.plot(
                     snrs,

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from airbayes.experiment.config import SAMPLING_METHODS, UNCONNECTED_METHODS
-from airbayes.report.style import colour, label, study_name
+from airbayes.report.style import colour, is_radio, label, study_name
 from airbayes.text import for_figure
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("rms", "rms(θ)"))
@@ -20,7 +20,7 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
     for column, topology in enumerate(topologies):
         for variant in map(str, dataset.method.values):
             place = "none" if variant in UNCONNECTED_METHODS else topology
-            snr = finite.max() if variant.startswith(("cd_", "q_")) else np.inf
+            snr = finite.max() if is_radio(variant) else np.inf
             if place not in dataset.topology.values or snr not in dataset.snr_db.values:
                 continue
             cells = dataset.sel({"method": variant, "topology": place, "snr_db": snr})

@@ -59,6 +59,11 @@ def study_name(attributes: Mapping) -> str:
     return for_figure(str(attributes.get("experiment", "results")))
 
 
+def is_radio(variant: str) -> bool:
+    """Whether it depends on an SNR; other methods have ideal links or none."""
+    return variant.startswith(("cd_", "q_"))
+
+
 def short(variant: str) -> str:
     return SHORT.get(variant, printable(variant))
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from airbayes.report.html.numbers import decibels
 from airbayes.report.html.parts import Control, Figure, Panel
-from airbayes.report.html.runs import Run, is_radio, show_topology
-from airbayes.report.style import label
+from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import is_radio, label
 
 
 def one_per_method(

@@ -8,8 +8,8 @@ import numpy as np
 from airbayes.report.html.cells import Cells, mean
 from airbayes.report.html.numbers import Number, interval, interval_words, short, shorts, value_range
 from airbayes.report.html.parts import Control, Entry, Figure, Panel
-from airbayes.report.html.runs import Run, is_radio, show_topology
-from airbayes.report.style import label, width
+from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import is_radio, label, width
 
 MAX_COLUMNS = 4  # graphs beside each other; more are chosen from a menu
 

@@ -23,6 +23,7 @@ from airbayes.report.faults_figure import has_scenarios
 from airbayes.report.files import predicted_transitions
 from airbayes.report.html.cells import Arrays, Cells
 from airbayes.report.paired import ABOVE_CHANCE, MIN_ACCURACY
+from airbayes.report.style import is_radio
 from airbayes.text import printable
 
 if TYPE_CHECKING:
@@ -156,10 +157,6 @@ class Run:
             return None
         found = Cells(self.arrays, variant, place, snrs, snr is not None)
         return found if found.present.any() else None
-
-
-def is_radio(variant: str) -> bool:
-    return variant.startswith(("cd_", "q_"))
 
 
 def show_topology(topology: str) -> str:

@@ -9,10 +9,10 @@ from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.report.files import RHAT_LIMIT
 from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.parts import Cell, Table
-from airbayes.report.html.runs import Run, is_radio, show_topology
+from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.claims import TONES
 from airbayes.report.paired import MIN_SEEDS
-from airbayes.report.style import short
+from airbayes.report.style import is_radio, short
 
 GAINS = {"optimal": "optimal gains", "common": "common gain"}
 PROBLEMS = {

@@ -14,6 +14,7 @@ from airbayes.report.html.cells import mean
 from airbayes.report.html.numbers import decimals, shorts, value_range
 from airbayes.report.html.parts import Cell, Entry, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import is_radio
 from airbayes.report.style import short as short_name
 
 AIR, TOGETHER, IN_TURN = "air", "together", "turn"
@@ -112,7 +113,7 @@ def _table(run: Run, params: int, graphs: list[tuple[str, Graph]]) -> Table:
             )
             for variant in run.variants:
                 cells = run.cells(variant, name, snr)
-                if cells is None or not variant.startswith(("cd_", "q_")):
+                if cells is None or not is_radio(variant):
                     continue
                 analog = variant.startswith("cd_")
                 kept, bits = (float(params), math.nan) if analog else (cells.mean("kept_mean"), cells.mean("bits_mean"))

@@ -11,8 +11,8 @@ from airbayes.report.html.cells import Cells, mean
 from airbayes.report.html.curves import legend, topology_groups
 from airbayes.report.html.numbers import decibels, short, shorts, value_range
 from airbayes.report.html.parts import Control, Figure, Panel, Section
-from airbayes.report.html.runs import Run, is_radio, show_topology
-from airbayes.report.style import label
+from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import is_radio, label
 
 MAX_POINTS = 60  # of a curve
 MAX_FRAMES = 64

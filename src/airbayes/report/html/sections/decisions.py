@@ -12,8 +12,8 @@ from airbayes.experiment.prediction_files import read_prediction, stored_predict
 from airbayes.report.html.curves import legend
 from airbayes.report.html.numbers import decibels, shorts, value_range
 from airbayes.report.html.parts import Cell, Control, Figure, Panel, Section, Table
-from airbayes.report.html.runs import Run, is_radio, show_topology
-from airbayes.report.style import label
+from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.style import is_radio, label
 
 POINTS = 50  # of a curve
 FIRST = 0.02  # coverage at which a curve begins: the error among a handful of objects is noise
