@@ -121,7 +121,7 @@ def test_a_signal_saves_and_says_how_to_go_on(home: Path, number, code):
     assert f"airbayes run small.toml --out {out}" in text
     text = finish(home, out).stdout
     assert "Going on with the run" in text
-    assert "go on from step" in text or "were done before" in text
+    assert "going on from step" in text or "done before" in text
     assert_same_results(home, out)
 
 
@@ -205,5 +205,5 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_the_state(home: Path):
     assert "Could not write" in done.stderr
     assert "go on with: airbayes run small.toml --out full" in done.stderr
     assert [state.name for state in (home / "full").glob("progress/*/step-*")]
-    assert "go on from step" in finish(home, "full").stdout
+    assert "going on from step" in finish(home, "full").stdout
     assert_same_results(home, "full")

@@ -169,7 +169,7 @@ def test_killed_and_stopped_processes_lose_nothing(home: Path):
         os.kill(command.process.pid, signal.SIGINT)
         code, text = command.finish()
     assert code == 130, text
-    assert "go on from step" in text
+    assert "going on from step" in text
     assert "Stopped by Ctrl-C" in text
     assert "airbayes run softmax.toml --out hurt --checkpoint-every 0 --processes 2\n" in text
     run_here("softmax.toml", "--out", "one")

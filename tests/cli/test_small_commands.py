@@ -1,5 +1,6 @@
 """doctor, cite, new and completion as people use them."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -13,6 +14,8 @@ from cli.test_cli import run
 
 from airbayes import __version__, templates
 from airbayes.cli import doctor
+from airbayes.cli.arguments import parse
+from airbayes.cli.commands import COMMANDS
 from airbayes.experiment.config import DigitalConfig, ExperimentConfig
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.references import references_of
@@ -183,3 +186,54 @@ def test_all_shells_know_the_same(scripts):
 def test_an_unknown_shell_is_named(capsys):
     assert run("completion", "tcsh") == 2
     assert "Shells: bash, zsh, fish" in capsys.readouterr().err
+
+
+HELP = [
+    *(c.name for c in COMMANDS if c.name not in ("data", "completion")),
+    "data simulate",
+    "data inspect",
+    "data convert",
+]
+
+
+@pytest.mark.parametrize("command", HELP)
+def test_help_speaks_of_what_is_typed(command: str, capsys):
+    """No types of Python where a name belongs, no empty default, no panel named after a variable."""
+    assert run(*command.split(), "--help") == 0
+    text = capsys.readouterr().out
+    for stray in ("{None}", "default: None", "options options", "[[", "--no-debug"):
+        assert stray not in text
+    arguments = text.partition("positional arguments")[2].partition("╰")[0]
+    assert not re.search(r"│ \[?(STR|PATH PATH)", arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "Name the experiment: quick, "),
+        (["run", "absent.toml"], "`airbayes new NAME` writes an experiment file"),
+        (["plan", "ring", "--snr-db", "10", "abc"], "'abc' is not a number."),
+        (["cite", "runs/absent"], "runs/absent is not there"),
+        (["report", "absent"], "absent is no results folder: it is not there"),
+        (["decide", "absent"], "absent is no results folder: it is not there"),
+    ],
+)
+def test_mistakes_of_a_first_day_name_the_fix(words: list[str], said: str, capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(*words) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_may_be_left_out_is_none_and_is_read_when_given():
+    @dataclasses.dataclass(frozen=True)
+    class Options:
+        limit: float | None = None
+        names: tuple[str, ...] = ()
+        sizes: tuple[int, ...] = (1, 2)
+
+    def read(*words: str) -> Options:
+        return parse(Options, prog="test", description="", args=list(words))
+
+    assert read() == Options()
+    assert read("--limit", "0.5", "--names", "a", "b", "--sizes", "3") == Options(0.5, ("a", "b"), (3,))
+    assert parse(Options, prog="test", description="", args=[], default=Options(2.0)) == Options(2.0)

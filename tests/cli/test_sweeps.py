@@ -169,7 +169,7 @@ def test_a_unit_that_kills_its_workers_is_given_up_and_hurts_no_other(home: Path
     units = places(home / "deadly", LINEAR)
     assert [(place / "done").exists() for place in units] == [True, False, True, True]
     assert run("deadly") == 0  # any engine goes on with it
-    assert "1 cell go on from step" in capsys.readouterr().err
+    assert "1 cell, going on from step" in capsys.readouterr().err
     assert_same_files(home / "whole", home / "deadly")
 
 

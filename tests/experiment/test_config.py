@@ -122,3 +122,8 @@ def test_cells_cover_the_grid_once():
     assert len(cells) == len(set(cells)) == 2 * (1 + 3 + 3 + 3 * 3 * 9)
     assert {cell.snr_db for cell in cells if cell.method == "dsgld"} == {None}
     assert [len(group) for group in group_by_variant(cells).values()] == [2, 6, 6, 54, 54, 54]
+
+
+def test_no_agents_is_one_problem():
+    config = ExperimentConfig(network=NetworkConfig(agents=0))
+    assert find_problems(config) == ["network.agents = 0 must be at least 1 and at most 1,000,000."]

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import AirbayesError
 
@@ -27,15 +28,13 @@ class BenchOptions:
 
 
 def bench_command(args: list[str]) -> int:
-    import tyro
 
-    options = tyro.cli(
+    options = parse(
         BenchOptions,
         prog="airbayes bench",
         description="Time airbayes beside its peers in one process, interleaved. Peers that are not installed (torch, "
         "blackjax, posteriors) are skipped with the reason. About ten minutes on 2 cores; see docs/performance.md.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     if str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/bench.")

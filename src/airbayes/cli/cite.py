@@ -3,7 +3,9 @@
 import dataclasses
 import sys
 from pathlib import Path
+from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.errors import AirbayesError
 
 
@@ -18,16 +20,15 @@ def cite_command(args: list[str]) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        what: tyro.conf.Positional[str] = ""
+        what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[RUN|PRESET]", help_behavior_hint="")] = ""
         """A results folder, a preset or an experiment file (.toml); airbayes and its paper when left out."""
-        options: tyro.conf.OmitArgPrefixes[CiteOptions] = CiteOptions()
+        options: Annotated[CiteOptions, tyro.conf.arg(name="")] = CiteOptions()
 
-    given = tyro.cli(
+    given = parse(
         Arguments,
         prog="airbayes cite",
         description="Print what to cite for a run, as BibTeX: airbayes cite runs/quick > references.bib",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     from airbayes.experiment.references import references_of
 
@@ -49,4 +50,8 @@ def _config(what: str):
         if not (path / "config.toml").is_file():
             raise AirbayesError(f"{what} is no results folder: it has no config.toml. `airbayes run` writes one.")
         return load_config(path / "config.toml")
-    return load_config(path) if what.endswith(".toml") else preset(what)
+    if what.endswith(".toml"):
+        return load_config(path)
+    if "/" in what:
+        raise AirbayesError(f"{what} is not there; name a results folder, a preset or an experiment file (.toml).")
+    return preset(what)

@@ -2,7 +2,9 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ResultsError
 
@@ -23,17 +25,18 @@ def claims_command(args: list[str]) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        folders: tyro.conf.Positional[tuple[Path, ...]]
+        folders: Annotated[
+            tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR ...", help_behavior_hint="(one or more)")
+        ]
         """Results folders, each with cd_dsgld and q_dsgd on a classification problem."""
-        options: tyro.conf.OmitArgPrefixes[ClaimsOptions] = ClaimsOptions()
+        options: Annotated[ClaimsOptions, tyro.conf.arg(name="")] = ClaimsOptions()
 
-    parsed = tyro.cli(
+    parsed = parse(
         Arguments,
         prog="airbayes claims",
         description="Score the paper's four claims: a table here, and claims.json in each folder. "
         "To put runs of several seeds together first, see airbayes merge.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     if not parsed.folders:
         raise AirbayesError(f"Name the results folder to score.\n  {USAGE}")

@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from rich.console import Console
 from rich.text import Text
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.data.object_file import save_objects
 from airbayes.data.objects import ObjectSet
@@ -94,7 +95,7 @@ def _inspect(args: list[str], console: Console) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        path: tyro.conf.Positional[Path]
+        path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
         """A data set's folder, or an object set (.npz)."""
         load: Annotated[LoadOptions, tyro.conf.arg(name="")] = LoadOptions()
         options: Annotated[InspectOptions, tyro.conf.arg(name="")] = InspectOptions()
@@ -122,9 +123,9 @@ def _convert(args: list[str], console: Console) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        path: tyro.conf.Positional[Path]
+        path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
         """A data set's folder, or an object set (.npz)."""
-        out: tyro.conf.Positional[Path]
+        out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.npz")]
         """The object set to write, an .npz file."""
         load: Annotated[LoadOptions, tyro.conf.arg(name="")] = LoadOptions()
         options: Annotated[ConvertOptions, tyro.conf.arg(name="")] = ConvertOptions()
@@ -196,12 +197,10 @@ def _write(path: Path, objects: ObjectSet) -> None:
 
 
 def _parse(kind: type[Options], name: str, description: str, args: list[str]) -> Options:
-    import tyro
 
-    return tyro.cli(
+    return parse(
         kind,
         prog=f"airbayes data {name}",
         description=description,
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )

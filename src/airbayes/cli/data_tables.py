@@ -20,7 +20,7 @@ def print_objects(path: Path, objects: ObjectSet, console: Console) -> None:
     totals = f"{plural(len(objects), 'object')}, {plural(instances, 'instance')}, {plural(scenes, 'scene')}"
     console.print(Text(printable(str(path), 400), "bold"), end="")
     console.print(f": {totals}, {plural(len(objects.points), 'point')}")
-    table = Table("class", title="median (5 % to 95 %)", title_justify="right")
+    table = Table("class", caption="points and range: median (5 % to 95 %)", caption_justify="left")
     for name in ("objects", "instances", "points per object", "range, m"):
         table.add_column(name, justify="right")
     table.add_column("source classes")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import DataError, ResultsError
@@ -38,13 +39,12 @@ def decide_command(args: list[str]) -> int:
         options: Annotated[DecideOptions, tyro.conf.arg(name="")] = DecideOptions()
         model: Annotated[ModelOptions, tyro.conf.arg(name="")] = MOST_TRUSTED
 
-    given = tyro.cli(
+    given = parse(
         Arguments,
         prog="airbayes decide",
         description="When to answer, prediction sets, and what they achieve on the test objects; written to "
         "RUN/decisions.json for all cells, shown for one.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     from airbayes.experiment.decisions import Promise, decisions, write_decisions
     from airbayes.experiment.prediction_files import read_prediction, stored_predictions
@@ -52,6 +52,8 @@ def decide_command(args: list[str]) -> int:
 
     options, folder = given.options, given.run
     promise = Promise(options.max_error, options.delta, options.coverage)
+    if not folder.is_dir():
+        raise ResultsError(f"{folder} is no results folder: it is not there. `airbayes run` writes one.")
     rows = stored_predictions(folder)
     if not rows:
         raise ResultsError(

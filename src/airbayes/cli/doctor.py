@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from airbayes import __version__
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 
 OK, MISSING, WARNING, BROKEN = "ok", "missing", "warning", "broken"
@@ -48,15 +49,13 @@ class Finding:
 
 def doctor_command(args: list[str]) -> int:
     """Exit code 1 when something essential is broken."""
-    import tyro
 
-    options = tyro.cli(
+    options = parse(
         DoctorOptions,
         prog="airbayes doctor",
         description="Check this installation: versions, devices, a real sampler against its closed-form law, caches, "
         "disk and memory, and which optional features are there. Exit code 1 if something essential is broken.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     console, findings = make_console(), []
     for finding in examine():

@@ -65,34 +65,33 @@ def _print_transitions(builder: Builder, console: Console) -> None:
         console.print("Predictions below are for the first step size; it changes during the run.")
     rms, source = builder.problem.typical_rms(config.first_seed)
     setting = Setting(config.sampling.eta, builder.problem.model.num_params, rms, digital=config.digital)
+    sizes = ("1",) if f"{rms:.2f}" == "1.00" else ("1", f"{rms:.2f}")
     table = Table(
         "topology",
         "weight w",
         "2nd |eigenvalue|",
-        "transition, rms(θ) = 1",
-        f"transition, rms(θ) = {rms:.2f}",
-        "norm cap at each SNR",
+        *(f"transition, rms(θ) = {size}" for size in sizes),
         title="Power limit: above the transition SNR a typical θ is sent at full gain",
     )
-    radio = set(config.methods) & set(RADIO_METHODS)
+    caps = Table(
+        "topology",
+        *(f"{snr:g} dB" for snr in config.channel.snr_db),
+        title="Norm cap, the largest rms(θ) sent at full gain",
+    )
     for topology, graph in builder.graphs.items():
         plan = plan_graph(topology, graph, builder.edge_weight(topology), setting)
         w = plan.edge_weight
         if math.isnan(w):
-            table.add_row(topology, "per link", "", "needs one weight", "needs one weight", "")
+            table.add_row(topology, "per link", "", *("needs one weight" for _ in sizes))
             continue
-        eta = config.sampling.eta
-        caps = ", ".join(f"{snr:g} dB: {norm_cap(w, eta, snr):.2g}" for snr in config.channel.snr_db) if radio else ""
-        table.add_row(
-            topology,
-            f"{w:.4f}",
-            f"{plan.second_eigenvalue:.3f}",
-            f"{plan.transition_unit_db:.1f} dB",
-            f"{plan.transition_db:.1f} dB",
-            caps,
-        )
+        transitions = (plan.transition_unit_db, plan.transition_db)[: len(sizes)]
+        table.add_row(topology, f"{w:.4f}", f"{plan.second_eigenvalue:.3f}", *(f"{snr:.1f} dB" for snr in transitions))
+        caps.add_row(topology, *(f"{norm_cap(w, config.sampling.eta, snr):.2g}" for snr in config.channel.snr_db))
     console.print(table)
-    console.print(f"rms(θ) = {rms:.2f} is that of {source}. The norm cap is the largest rms(θ) sent at full gain.\n")
+    console.print(f"rms(θ) = {sizes[-1]} is that of {source}.\n")
+    if set(config.methods) & set(RADIO_METHODS) and caps.row_count:
+        console.print(caps)
+        console.print()
 
 
 def _print_top_t(builder: Builder, console: Console) -> None:

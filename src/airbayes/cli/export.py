@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import AirbayesError
@@ -25,12 +26,11 @@ def export_command(args: list[str]) -> int:
         """Show Python tracebacks."""
         model: Annotated[ModelOptions, tyro.conf.arg(name="")] = MOST_TRUSTED
 
-    given = tyro.cli(
+    given = parse(
         Arguments,
         prog="airbayes export",
         description="Samples of θ by name (npz) and the predictive mean as an ONNX model, checked against the run.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     from airbayes.export.check import load_runtime
 

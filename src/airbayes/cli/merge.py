@@ -2,7 +2,9 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import AirbayesError
 
@@ -26,16 +28,19 @@ def merge_command(args: list[str]) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        folders: tyro.conf.Positional[tuple[Path, ...]]
+        folders: Annotated[
+            tuple[Path, ...],
+            tyro.conf.Positional,
+            tyro.conf.arg(metavar="DIR DIR ...", help_behavior_hint="(two or more)"),
+        ]
         """Results folders of one experiment that differ in seeds and first_seed only."""
-        options: tyro.conf.OmitArgPrefixes[MergeOptions] = MergeOptions()
+        options: Annotated[MergeOptions, tyro.conf.arg(name="")] = MergeOptions()
 
-    parsed = tyro.cli(
+    parsed = parse(
         Arguments,
         prog="airbayes merge",
         description="Put runs of one experiment together that were split by seed (--seeds, --first-seed).",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     out = parsed.options.out
     if out is None or str(out) in ("", "."):

@@ -4,14 +4,16 @@ import dataclasses
 import inspect
 import re
 from pathlib import Path
+from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError
 
 
 @dataclasses.dataclass(frozen=True)
 class NewOptions:
-    preset: str = ""
+    preset: str | None = None
     """Begin with the settings of a preset instead of a small study of a minute."""
     out: Path = Path()
     """Folder for the files; this one when left out."""
@@ -26,17 +28,16 @@ def new_command(args: list[str]) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        name: tyro.conf.Positional[str]
+        name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
         """Name of the experiment: letters, digits, '_' or '-'."""
-        options: tyro.conf.OmitArgPrefixes[NewOptions] = NewOptions()
+        options: Annotated[NewOptions, tyro.conf.arg(name="")] = NewOptions()
 
-    given = tyro.cli(
+    given = parse(
         Arguments,
         prog="airbayes new",
         description="Write NAME.toml, an experiment with every setting explained, and NAME_parts.py, a channel, power "
         "policy, sampler and graph of your own (docs/plugins.md). Both run as they are.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     name, options = given.name, given.options
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,60}", name):
@@ -64,7 +65,7 @@ def new_command(args: list[str]) -> int:
     return 0
 
 
-def _experiment(name: str, preset_name: str) -> str:
+def _experiment(name: str, preset_name: str | None) -> str:
     from airbayes.experiment.presets import preset
     from airbayes.experiment.template import commented_toml
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ConfigError, GraphError
 
@@ -70,17 +71,20 @@ def plan_command(args: list[str]) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        graphs: tyro.conf.Positional[tuple[str, ...]] = ("full", "star", "ring")
+        graphs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[GRAPH ...]")] = (
+            "full",
+            "star",
+            "ring",
+        )
         """Graphs: full, star, ring, line, grid, random_geometric, erdos_renyi, small_world, or CSV edge lists."""
         options: Annotated[PlanOptions, tyro.conf.arg(name="")] = PlanOptions()
 
-    given = tyro.cli(
+    given = parse(
         Arguments,
         prog="airbayes plan",
         description="Predict, before any training, which scheme works over a radio network: mixing, power limit, "
         "regimes, and channel uses, bits, latency and energy of an iteration. What it assumes: docs/plan.md.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     options = given.options
     _check(options)

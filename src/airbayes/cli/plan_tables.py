@@ -25,10 +25,14 @@ def print_plan(
     console: Console,
 ) -> None:
     print_graphs(graphs, options.rms, console)
+    console.print()
     for name, budget in budgets.items():
         _print_budget(name, budget, console)
+        console.print()
     _print_regimes(points, options, console)
+    console.print()
     _print_costs(points, console)
+    console.print()
     console.print(
         "Assumed: agents hear while they send, in time and phase; every link has the gain of the weakest one, for one "
         "signal cannot be pre-compensated for each neighbour; no fading. See docs/plan.md."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.data import LoadOptions
 from airbayes.cli.progress import make_console, plural
 from airbayes.data.formats import parse_classes
@@ -78,18 +79,21 @@ def predict_command(args: list[str]) -> int:
     class Arguments:
         run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
         """Results folder of a PointNet run with stored samples (--saved-samples)."""
-        files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE ...")]
+        files: Annotated[
+            tuple[Path, ...],
+            tyro.conf.Positional,
+            tyro.conf.arg(metavar="FILE ...", help_behavior_hint="(one or more)"),
+        ]
         """Objects: single clouds (npy, npz, bin, pcd, ply, xyz, csv, txt), object sets (npz), data sets (folders)."""
         options: Annotated[PredictOptions, tyro.conf.arg(name="")] = PredictOptions()
         model: Annotated[ModelOptions, tyro.conf.arg(name="")] = MOST_TRUSTED
         load: Annotated[LoadOptions, tyro.conf.arg(name="")] = EVERY_OBJECT
 
-    given = tyro.cli(
+    given = parse(
         Arguments,
         prog="airbayes predict",
         description="Class probabilities, confidence, entropy and mutual information of objects, from a trained run.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     _check(given.files, given.options)
     from airbayes.experiment.trained import Wanted, open_trained

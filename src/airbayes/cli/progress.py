@@ -90,8 +90,8 @@ class LineReporter:
         self.say(f"{variant}: compiled in {seconds:.1f} s")
 
     def resumed(self, cells: "list[Cell]", step: int) -> None:
-        done = "were done before" if step == self.state.steps else f"go on from step {step:,}"
-        self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')} {done}")
+        done = "done before" if step == self.state.steps else f"going on from step {step:,}"
+        self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')}, {done}")
 
     def advance(self, cells: "list[Cell]", step: int) -> None:
         from airbayes.cli.live_table import clock

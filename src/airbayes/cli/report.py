@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
+from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ResultsError
 
@@ -17,8 +18,7 @@ class ReportOptions:
     open: bool = False
     """Show the page in the browser."""
     objects: bool | None = None
-    """Draw a few test objects as point clouds, so that their points are in the page; when left out, only simulated
-    ones."""
+    """Draw a few test objects as point clouds, with their points in the page; only simulated ones when left out."""
     quiet: bool = False
     """Print errors only."""
     debug: bool = False
@@ -30,11 +30,13 @@ def report_command(args: list[str]) -> int:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR ...")]
+        folders: Annotated[
+            tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR ...", help_behavior_hint="(one or more)")
+        ]
         """Results folders; several are compared on one page."""
         options: Annotated[ReportOptions, tyro.conf.arg(name="")] = ReportOptions()
 
-    parsed = tyro.cli(
+    parsed = parse(
         Arguments,
         prog="airbayes report",
         description="Write report.html: figures to look into, explained, in one file that needs no network.",
@@ -43,6 +45,11 @@ def report_command(args: list[str]) -> int:
     folders, options = parsed.folders, parsed.options
     if not folders:
         raise AirbayesError(f"Name the results folder to show.\n  {USAGE}")
+    for folder in folders:
+        if not folder.is_dir():
+            raise AirbayesError(
+                f"{folder} is no results folder: it is not there. `airbayes run` writes one.\n  {USAGE}"
+            )
     out = options.out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise AirbayesError(f"--out {out}: need a file in a folder that exists.")

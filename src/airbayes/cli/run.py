@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from airbayes.cache import cache_programs
+from airbayes.cli.arguments import parse
 from airbayes.cli.hosts import (
     agents_mesh,
     check_alone,
@@ -82,7 +83,11 @@ class RunOptions:
 def run_command(args: list[str]) -> int:
     if args and args[0] == "--list":
         return _list_presets()
-    if not args or args[0] in ("-h", "--help"):
+    if not args:
+        raise AirbayesError(
+            f"Name the experiment: {', '.join(PRESETS)} (airbayes run --list), or a .toml file.\n  {USAGE}"
+        )
+    if args[0] in ("-h", "--help"):
         _parse(ExperimentConfig(), "EXPERIMENT", ["--help"])
     if args[0].startswith("-"):
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
@@ -281,6 +286,7 @@ def _compute(
     from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_variants
     from airbayes.experiment.reporter import Silent
+    from airbayes.experiment.results_file import SUMS
     from airbayes.experiment.store import CLAIMS_FILE, read_dataset, read_graphs, write_partial_results, write_results
     from airbayes.experiment.team import TeamJournal, wait_for_all
     from airbayes.experiment.tracking import EVENTS
@@ -308,16 +314,19 @@ def _compute(
     write_results(folder, config, results, builder.problem.attributes(), graphs)
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
-    show_tables(dataset, config, console)
+    records = []
     if not missing_for_claims(dataset) and dataset.attrs.get("evaluated_on") != "validation":
         records = claims_table(dataset)
         if any(record.verdict != "not measured" for record in records):
             write_claims(folder, dataset, records)
-            show_claims(records, console)
             written.append(CLAIMS_FILE)
     page = write_report([make_run(folder, config, dataset)], folder / REPORT)
     journal.clear()  # last: what is killed before this is written again
-    names = ["summary.json", "results.nc", "config.toml", EVENTS, *written, REPORT]
+    show_tables(dataset, config, console)  # when all is written: a reader such as `head` may leave early
+    if CLAIMS_FILE in written:
+        console.print()
+        show_claims(records, console)
+    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *written, REPORT]
     console.print(f"\nWritten to {folder}: {', '.join(names)}")
     console.print(f"Report, for your browser: {page}", markup=False, soft_wrap=True)
     if options.json:
@@ -335,6 +344,11 @@ def _again(args: list[str]) -> str:
 def _load(name: str) -> ExperimentConfig:
     """A preset by name, or an experiment file."""
     if name.endswith(".toml") or "/" in name:
+        if not os.path.exists(name):
+            raise AirbayesError(
+                f"{name} is not there. `airbayes new NAME` writes an experiment file; "
+                "`airbayes run --list` shows the presets."
+            )
         return load_config(Path(name))
     return preset(name)
 
@@ -349,13 +363,12 @@ def _parse(config: ExperimentConfig, name: str, args: list[str]) -> tuple[RunOpt
         engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
         config: Annotated[ExperimentConfig, tyro.conf.arg(name="")]
 
-    parsed = tyro.cli(
+    parsed = parse(
         Arguments,
         default=Arguments(RunOptions(), EngineOptions(), config),
         prog=f"airbayes run {name}",
         description="Run an experiment: a preset (airbayes run --list) or a .toml file. Any setting can be overridden.",
         args=args,
-        config=(tyro.conf.FlagCreatePairsOff,),
     )
     return parsed.options, parsed.engine, parsed.config
 

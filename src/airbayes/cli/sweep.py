@@ -41,8 +41,9 @@ class SweepRun:
             return code
         if left := len(self.waiting(self.units)):
             self.journal.tell(
-                f"Shard {self.options.shard} is done: {len(mine)} of {len(self.units)} units. {left} of other shards "
-                "are not; the shard that finishes last writes the results, or the same command without --shard."
+                f"Shard {self.options.shard} is done: {len(mine)} of {len(self.units)} units. Other shards "
+                f"have {left} left; the shard that finishes last writes the results, or the same command without "
+                "--shard."
             )
             return 0
         return None

@@ -63,6 +63,8 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
 
 
 def make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ResultsError(f"Cannot write to {folder}: it is a file. Choose a folder with --out.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".writable-"):

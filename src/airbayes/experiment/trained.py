@@ -79,8 +79,8 @@ def open_trained(folder: Path, wanted: Wanted = BEST) -> Trained:
     config = load_config(folder / CONFIG)
     if config.problem.kind != "pointnet":
         raise ResultsError(
-            f"{folder} learned problem.kind = {config.problem.kind!r}, which has no point clouds as input; "
-            "predict needs a run with 'pointnet', such as `airbayes run quick`."
+            f"{folder} learned problem.kind = {config.problem.kind!r}, which has no point clouds as input. "
+            "Give a run with 'pointnet', such as `airbayes run quick` writes."
         )
     points, scale_m = config.lidar.points, config.lidar.scale_m
     if not 1 <= points <= MOST_POINTS or not 0 < scale_m < math.inf:

@@ -221,6 +221,8 @@ def _graphs(config: ExperimentConfig) -> list[str]:
     from airbayes.network import check_connected, check_stack
     from airbayes.network.weights import resolve
 
+    if config.network.agents < 1:  # said already, of all graphs at once
+        return []
     files = [PurePath(name).name for name in config.network.topologies if name.endswith(".csv")]
     problems = [
         f"network.topologies names two edge lists {name}; give the files different names."

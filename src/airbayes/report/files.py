@@ -44,8 +44,11 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
     for metric, title in LINEAR_TABLES if linear else CLASS_TABLES:
         for table in snr_tables(dataset, metric, title, console.width):
             console.print(table)
+            if table.caption:  # a table without one ends with an empty line of its own
+                console.print()
     if "w2_agent_predicted" in dataset and float("inf") in dataset.snr_db:
         console.print(law_table(dataset))
+        console.print()
     size = config.network.agents * config.problem.features
     if linear and size > MAX_LAW:
         console.print(f"The samplers' exact laws were left out: N·m = {size:,} is above {MAX_LAW}.")
