@@ -77,7 +77,7 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["nowhere"], "nowhere stores no predictions"),
+        (["nowhere"], "nowhere is no results folder: it is not there"),
         (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
         (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
         (["run", "--agent", "1"], "predictions are stored of agent 0 only"),
