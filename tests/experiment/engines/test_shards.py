@@ -86,7 +86,8 @@ def test_a_unit_that_another_process_holds_is_waited_for(home, whole, capsys):
         "import pathlib, sys, time, airbayes.locks as locks\n"
         "with locks.locked(pathlib.Path(sys.argv[1])):\n"
         "    print('held', flush=True)\n"
-        "    while not pathlib.Path(sys.argv[2]).exists(): time.sleep(0.05)\n"
+        "    until = time.monotonic() + 200\n"
+        "    while not pathlib.Path(sys.argv[2]).exists() and time.monotonic() < until: time.sleep(0.05)\n"
     )
     after = places(home / "out", SOFTMAX)[3] / "done"  # it lets go when the others are done
     holder = subprocess.Popen([sys.executable, "-c", program, lock, after], stdout=subprocess.PIPE, text=True)
