@@ -285,8 +285,10 @@ def _compute(
     from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_variants
+    from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
     from airbayes.experiment.reporter import Silent
     from airbayes.experiment.results_file import SUMS
+    from airbayes.experiment.sample_files import FOLDER as SAMPLES
     from airbayes.experiment.store import CLAIMS_FILE, read_dataset, read_graphs, write_partial_results, write_results
     from airbayes.experiment.team import TeamJournal, wait_for_all
     from airbayes.experiment.tracking import EVENTS
@@ -326,7 +328,8 @@ def _compute(
     if CLAIMS_FILE in written:
         console.print()
         show_claims(records, console)
-    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *written, REPORT]
+    folders = [name for name in (PREDICTIONS, SAMPLES) if (folder / name).is_dir()]
+    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *written, *folders, REPORT]
     console.print(f"\nWritten to {folder}: {', '.join(names)}")
     console.print(f"Report, for your browser: {page}", markup=False, soft_wrap=True)
     if options.json:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 from rich.console import Console
+from rich.table import Table
 
 from airbayes.experiment.build import MAX_LAW, build_graph, build_problem
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
@@ -43,12 +44,9 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
     linear = config.problem.kind == "linear"
     for metric, title in LINEAR_TABLES if linear else CLASS_TABLES:
         for table in snr_tables(dataset, metric, title, console.width):
-            console.print(table)
-            if table.caption:  # a table without one ends with an empty line of its own
-                console.print()
+            _show(table, console)
     if "w2_agent_predicted" in dataset and float("inf") in dataset.snr_db:
-        console.print(law_table(dataset))
-        console.print()
+        _show(law_table(dataset), console)
     size = config.network.agents * config.problem.features
     if linear and size > MAX_LAW:
         console.print(f"The samplers' exact laws were left out: N·m = {size:,} is above {MAX_LAW}.")
@@ -69,6 +67,16 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
     if transitions:
         found = ", ".join(f"{printable(name)} {snr:.1f} dB" for name, snr in transitions.items())
         console.print(f"Predicted transition SNR (a typical θ fits the power limit above it): {found}")
+
+
+def _show(table: Table, console: Console) -> None:
+    """Title and caption are lines of their own: inside a narrow table they would be broken to its width."""
+    title, caption, table.title, table.caption = table.title, table.caption, None, None
+    console.print(title, style="bold")
+    console.print(table)  # ends with an empty line
+    if caption:
+        console.print(caption, style="dim italic")
+        console.print()
 
 
 def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
