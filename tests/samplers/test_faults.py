@@ -329,7 +329,7 @@ def test_a_jammed_digital_receiver_loses_its_messages_and_is_still_heard():
 def test_a_jammer_and_other_outages_are_independent(others, up):
     """Every link survives both with the product of the probabilities: |z| < 5.1, a false alarm in 1e-4 over all links.
 
-    The mutant that draws from the key's first fold, which is the second half of its split, has z = 60 on some link.
+    A mutant to catch: the key's first fold is the second half of its split, from which other outages draw.
     """
     count = 4000
     masks = jax.vmap(lambda key: Jamming(0.5, AGENTS, others)(key, MIXING))(jax.random.split(KEY, count))
