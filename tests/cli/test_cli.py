@@ -155,7 +155,7 @@ def test_list_help_and_version(capsys):
     ("args", "says"),
     [
         (["run", "gausian"], "Did you mean gaussian?"),
-        (["run", "absent.toml"], "Cannot read absent.toml"),
+        (["run", "absent.toml"], "absent.toml is not there. `airbayes new NAME` writes"),
         (["run", "broken.toml"], "not valid TOML"),
         (["run", "gaussian", "--channel.snr-db", "nan"], "channel.snr_db holds nan"),
         (["run", "gaussian", "--sampling.burn-in", "5000"], "use a burn-in below 5000"),
