@@ -127,8 +127,10 @@ def test_json_writes_events_and_nothing_else(tmp_path, capsys):
     found = {cell["topology"]: cell["metrics"]["w2_agent"] for cell in events[-2]["cells"]}
     cells = json.loads((tmp_path / "a" / "summary.json").read_text())["cells"]
     assert found == {cell["topology"]: cell["w2_agent"] for cell in cells}
+    (tmp_path / "a" / "progress" / "dsgld-left").mkdir(parents=True)  # by a run that was killed while it cleared up
     assert run("run", "gaussian", "--methods", "dsgld", "--json", "--out", str(tmp_path / "a"), *FEW) == 0
     assert [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()] == ["done"]
+    assert not (tmp_path / "a" / "progress").exists()
 
 
 def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):

@@ -250,6 +250,7 @@ def _begin(
     if options.force:
         journal.clear()
     if complete:
+        journal.clear()  # what a process left that was killed while it cleared up
         return "complete"
     if not journal.begin(config):
         return "anew"

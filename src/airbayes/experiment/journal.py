@@ -176,7 +176,11 @@ class Journal:
         self.last_saved = time.monotonic()
 
     def clear(self) -> None:
-        """Forget all progress: the run is complete, or starts over."""
+        """Forget all progress: the run is complete, or starts over.
+
+        `begun` goes first: without it, what a process leaves that is killed on the way counts for nothing.
+        """
+        shutil.rmtree(self.folder / "begun", ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _read(self, path: Path, cells: list[Cell]) -> tuple[dict[str, np.ndarray], dict]:
