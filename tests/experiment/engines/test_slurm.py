@@ -1,16 +1,11 @@
-"""SLURM jobs: the script that is submitted, and a worker that it really starts."""
+"""SLURM jobs: the script that is submitted."""
 
-import os
-import subprocess
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from experiment.engines.sweeps import LINEAR
 
 from airbayes.experiment.engines.clusters import KEYS, seconds_of, slurm_cluster
 from airbayes.experiment.engines.options import EngineOptions
-from airbayes.experiment.toml_io import parse_config
 
 pytest.importorskip("dask_jobqueue")
 
@@ -70,36 +65,3 @@ def test_certificates_that_are_given_are_used(tmp_path):
 @pytest.mark.parametrize(("walltime", "seconds"), [("00:10:00", 600), ("02:30:05", 9005), ("1-00:00:00", 86400)])
 def test_walltimes(walltime, seconds):
     assert seconds_of(walltime) == seconds
-
-
-def test_a_sweep_on_jobs(tmp_path, monkeypatch, capsys):
-    """No SLURM is here: an `sbatch` of three lines starts each script it is given, as a node would."""
-    from airbayes.cli.main import main
-
-    (tmp_path / "bin").mkdir()
-    jobs = tmp_path / "jobs"
-    stand_ins = {
-        "sbatch": f'bash "$1" >/dev/null 2>&1 &\necho $! >> {jobs}\necho "Submitted batch job $!"\n',
-        "scancel": "kill $1 2>/dev/null\n",
-    }
-    for name, text in stand_ins.items():
-        (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{text}")
-        (tmp_path / "bin" / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setenv("AIRBAYES_CACHE", "off")
-    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    monkeypatch.chdir(tmp_path)
-    Path("small.toml").write_text(LINEAR)
-    asked = ["--engine=slurm", "--memory=1GB", "--walltime=00:10:00", "--interface=lo"]
-    try:
-        with pytest.raises(SystemExit) as stop:
-            main(["run", "small.toml", "--out", "out", *asked])
-        captured = capsys.readouterr()
-        assert not stop.value.code, captured.err
-    finally:
-        for pid in jobs.read_text().split() if jobs.exists() else []:
-            subprocess.run(["kill", pid], check=False, capture_output=True)
-    assert "4 done, 0 failed" in captured.err
-    assert "Written to out" in captured.out
-    assert parse_config((tmp_path / "out" / "config.toml").read_text()) == parse_config(LINEAR)
-    assert not (tmp_path / "out" / "progress").exists()
