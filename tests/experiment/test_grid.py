@@ -111,7 +111,7 @@ def test_dataset_dims_and_summary_records(linear_results, tmp_path):
         assert {"method", "topology", "snr_db", "policy", "seed", "status", "w2_agent", "w2_network"} <= record.keys()
     assert [r["snr_db"] for r in summary["cells"] if r["method"] == "dsgld"] == [None, None]
     assert load_config(tmp_path / "config.toml") == LINEAR
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["config.toml", "results.nc", "summary.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["SHA256SUMS", "config.toml", "results.nc", "summary.json"]
 
 
 def test_folders_are_protected(linear_results, tmp_path):
