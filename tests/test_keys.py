@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airbayes import keys as keys_module
-from airbayes.keys import Purpose, agent_keys, normal_rows, normal_rows_plain
+from airbayes.keys import Purpose, agent_keys, normal_rows, normal_rows_plain, uniform_rows
 
 
 @pytest.mark.parametrize(("agents", "params"), [(1, 1), (5, 7), (33, 130), (2, 40_855)])
@@ -16,6 +16,8 @@ def test_fast_rows_are_those_of_jax(agents, params):
     np.testing.assert_array_equal(normal_rows(keys, params), plain)
     np.testing.assert_array_equal(jax.jit(normal_rows, static_argnums=1)(keys, params), plain)
     assert plain.dtype == np.float32
+    uniform = jax.vmap(lambda key: jax.random.uniform(key, (params,)))(keys)
+    np.testing.assert_array_equal(jax.jit(uniform_rows, static_argnums=1)(keys, params), uniform)
 
 
 def test_under_vmap_and_inside_a_loop_too():
@@ -33,6 +35,7 @@ def test_under_vmap_and_inside_a_loop_too():
 def test_other_generators_and_settings_go_through_jax():
     keys = jax.random.split(jax.random.key(0, impl="rbg"), 4)
     np.testing.assert_array_equal(normal_rows(keys, 6), normal_rows_plain(keys, 6))
+    np.testing.assert_array_equal(uniform_rows(keys, 6), jax.vmap(lambda key: jax.random.uniform(key, (6,)))(keys))
     default = jax.random.split(jax.random.key(0), 4)
     with jax.threefry_partitionable(False):
         np.testing.assert_array_equal(normal_rows(default, 6), normal_rows_plain(default, 6))

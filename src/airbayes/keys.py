@@ -48,14 +48,23 @@ def normal_rows(keys: Key[Array, " agent"], num_params: int) -> Float[Array, "ag
     """
     if not _is_default(keys):
         return normal_rows_plain(keys, num_params)
+    uniform = jnp.maximum(_LEAST, _unit_rows(keys, num_params) * (np.float32(1) - _LEAST) + _LEAST)  # in (−1, 1)
+    return np.float32(np.sqrt(2)) * jax.lax.erf_inv(uniform)
+
+
+def uniform_rows(keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
+    """Rows of numbers in [0, 1), row k drawn from key k alone: those of jax.random.uniform, by the same short cut."""
+    if not _is_default(keys):
+        return jax.vmap(lambda key: jax.random.uniform(key, (num_params,)))(keys)
+    return _unit_rows(keys, num_params)
+
+
+def _unit_rows(keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
     words = jax.random.key_data(keys)
     counts = jnp.arange(num_params, dtype=jnp.uint32)[None, :]
     high, low = _threefry(words[:, :1], words[:, 1:], jnp.zeros_like(counts), counts)
-    # 23 random bits become the mantissa of a number in [1, 2), which is moved to (−1, 1).
-    mantissa = ((high ^ low) >> np.uint32(9)) | np.uint32(0x3F800000)
-    unit = jax.lax.bitcast_convert_type(mantissa, jnp.float32) - np.float32(1)
-    uniform = jnp.maximum(_LEAST, unit * (np.float32(1) - _LEAST) + _LEAST)
-    return np.float32(np.sqrt(2)) * jax.lax.erf_inv(uniform)
+    mantissa = ((high ^ low) >> np.uint32(9)) | np.uint32(0x3F800000)  # 23 random bits, of a number in [1, 2)
+    return jax.lax.bitcast_convert_type(mantissa, jnp.float32) - np.float32(1)
 
 
 def normal_rows_plain(keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airbayes.compress import CodeError, decode_positions, encode_positions, golomb_bits, log2_binomial
+from airbayes.compress import CodeError, decode_positions, encode_positions, golomb, golomb_bits, log2_binomial
 from airbayes.compress.golomb import MAX_PARAMS, position_bits
 from airbayes.errors import AirbayesError
 
@@ -83,6 +83,19 @@ def test_the_device_counts_the_same_bits_at_the_papers_sizes():
     wanted = [len(position_bits(np.flatnonzero(mask), M)) for mask in masks]
     np.testing.assert_array_equal(jax.jit(jax.vmap(golomb_bits))(masks), wanted)
     assert golomb_bits(jax.numpy.asarray(masks[3])) == wanted[3]
+
+
+def test_division_in_floats_is_exact_as_far_as_it_is_used():
+    gaps = np.arange(2**21, dtype=np.int32)
+    for divisor in (1, 2, 3, 7, 10, 127, 1000, 4097, 65_535, 699_051, 2**21 - 1):
+        found = jax.jit(golomb._divide, static_argnums=2)(gaps, np.int32(divisor), 2**21)
+        np.testing.assert_array_equal(found, np.divmod(gaps, divisor))
+
+
+def test_larger_models_divide_in_integers():
+    gaps = np.array([0, 2**21, 2**24 + 1, 2**28 - 1])
+    found = golomb._divide(jax.numpy.asarray(gaps, "int32"), jax.numpy.int32(3), 2**28)
+    np.testing.assert_array_equal(found, np.divmod(gaps, 3))
 
 
 def check_mutant(data, m):

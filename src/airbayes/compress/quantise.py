@@ -6,12 +6,12 @@ so E[Q(x)] = x and |Q(x)_i − x_i| ≤ scale/s. Sign and 9 bits make s = 511. (
 scale by the 2-norm; the largest entry gives the finer grid.)
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from airbayes.errors import AirbayesError
+from airbayes.keys import uniform_rows
 
 
 def levels_of(value_bits: int) -> int:
@@ -36,7 +36,7 @@ def quantise(
     exact = (0.25 * jnp.abs(values)) / (0.25 * jnp.where(scale == 0, 1.0, scale)) * levels
     below = jnp.floor(exact)
     # Comparing with the fraction keeps all its bits; adding u to `exact` would round them away.
-    magnitude = jnp.minimum(below + (jax.random.uniform(key, values.shape) < exact - below), levels)
+    magnitude = jnp.minimum(below + (uniform_rows(key[None], values.size)[0] < exact - below), levels)
     magnitude = jnp.where(jnp.isfinite(exact) & (scale > 0), magnitude, 0).astype(jnp.int32)
     return jnp.where(values < 0, -magnitude, magnitude), scale
 

@@ -44,13 +44,13 @@ class MomentObserver(Observer):
         shown = min(num_agents, len(self.shown))
         return MomentTracker(*(RunningMoments.empty((rows, self.num_params)) for rows in (shown, 1)))
 
-    def update(self, tracker: MomentTracker, theta: Float[Array, "agent param"]) -> MomentTracker:
+    def update(
+        self, tracker: MomentTracker, theta: Float[Array, "agent param"]
+    ) -> tuple[MomentTracker, Float[Array, " param"]]:
+        """Monitored is the network average."""
         rows = theta if len(theta) <= len(self.shown) else theta[self.shown]
         average = theta.mean(axis=0, keepdims=True)
-        return MomentTracker(tracker.agents.update(rows), tracker.network.update(average))
-
-    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
-        return theta.mean(axis=0)
+        return MomentTracker(tracker.agents.update(rows), tracker.network.update(average)), average[0]
 
     def snapshot(self, tracker: MomentTracker, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
         return state_metrics(theta)

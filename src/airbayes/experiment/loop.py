@@ -98,7 +98,8 @@ def _start(loop: Loop, batch: Batch, theta: Float[Array, "cell chain agent param
     def one_chain(sampler, data, observer, key, theta):
         state = sampler.init(theta)
         shapes = jax.eval_shape(lambda: sampler.step(key, state, data)[1])
-        quantities = jax.eval_shape(observer.monitor, theta).shape[0]
+        tracker = observer.empty(len(theta))
+        quantities = jax.eval_shape(observer.update, tracker, theta)[1].shape[0]
 
         def filled(value: float) -> Info:
             return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), shapes)
@@ -106,7 +107,7 @@ def _start(loop: Loop, batch: Batch, theta: Float[Array, "cell chain agent param
         gauges = Gauges(filled(0.0), filled(jnp.inf), filled(-jnp.inf), jnp.zeros((), jnp.int32))
         trace = jnp.zeros((loop.draws, quantities))
         nowhere = jnp.full((), -1, jnp.int32)
-        return Carry(state, observer.empty(len(theta)), trace, gauges, nowhere, nowhere)
+        return Carry(state, tracker, trace, gauges, nowhere, nowhere)
 
     return _keep_split(over_cells_and_chains(one_chain)(batch, theta), loop.mesh)
 
@@ -126,7 +127,7 @@ def _advance_donating(frozen: tuple, carry: Carry) -> Carry:
         return state, gauges.update(info, counted), bad_step, bad_agent
 
     def keep(sampler, data, observer, key, theta, tracker):
-        return observer.update(tracker, theta), observer.monitor(theta)
+        return observer.update(tracker, theta)
 
     def body(index, carry: Carry) -> Carry:
         counted = (index >= loop.burn_in).astype(jnp.int32)

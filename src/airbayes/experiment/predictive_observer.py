@@ -52,7 +52,11 @@ class PredictiveObserver(Observer):
             return None
         return RunningPredictive.empty((1, len(self.validation.labels), self.model.num_classes))
 
-    def update(self, tracker: ClassTracker, theta: Float[Array, "agent param"]) -> ClassTracker:
+    def update(
+        self, tracker: ClassTracker, theta: Float[Array, "agent param"]
+    ) -> tuple[ClassTracker, Float[Array, " agent"]]:
+        """Monitored is the mean test log-likelihood of each agent, from the same predictions."""
+        log_probs = predict(self.model, theta, self.test.inputs)
         samples = tracker.samples
         if self.slots:
             # A slot keeps the last sample of its stretch, so the last slot keeps the last sample of all.
@@ -62,17 +66,13 @@ class PredictiveObserver(Observer):
         if held_out is not None:
             assert self.validation is not None
             held_out = held_out.update_log(predict(self.model, theta[:1], self.validation.inputs))
-        return ClassTracker(
-            tracker.predictive.update_log(predict(self.model, theta, self.test.inputs)),
+        seen = ClassTracker(
+            tracker.predictive.update_log(log_probs),
             None if tracker.average is None else tracker.average.update(theta),
             samples,
             held_out,
         )
-
-    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
-        """The mean test log-likelihood of each agent."""
-        log_probs = predict(self.model, theta, self.test.inputs)
-        return -jax.vmap(metrics.nll_from_log, (0, None))(log_probs, self.test.labels)
+        return seen, -jax.vmap(metrics.nll_from_log, (0, None))(log_probs, self.test.labels)
 
     def snapshot(self, tracker: ClassTracker, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
         """`sample_` of the current θ alone, `mean_` of the predictive mean so far, `validation_` for early stopping."""

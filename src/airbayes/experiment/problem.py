@@ -50,12 +50,8 @@ class Observer(eqx.Module):
         """The tracker before any kept sample."""
 
     @abc.abstractmethod
-    def update(self, tracker: PyTree, theta: Float[Array, "agent param"]) -> PyTree:
-        """The tracker after one more kept sample."""
-
-    @abc.abstractmethod
-    def monitor(self, theta: Float[Array, "agent param"]) -> Float[Array, " quantity"]:
-        """A few scalars of a kept sample, for R-hat and ESS."""
+    def update(self, tracker: PyTree, theta: Float[Array, "agent param"]) -> tuple[PyTree, Float[Array, " quantity"]]:
+        """The tracker after one more kept sample, and a few scalars of that sample, for R-hat and ESS."""
 
     @abc.abstractmethod
     def snapshot(self, tracker: PyTree, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
@@ -119,7 +115,7 @@ class Problem(abc.ABC):
                 return jnp.tile(self.model.init(chain_key), (num_agents, 1))
             return jax.vmap(self.model.init)(jax.random.split(chain_key, num_agents))
 
-        return jax.vmap(one_chain)(keys)
+        return jax.jit(jax.vmap(one_chain))(keys)  # one program: a network has a dozen shapes to draw
 
 
 def state_metrics(theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
