@@ -3,18 +3,22 @@
 import dataclasses
 import json
 import math
+from typing import get_args
 
 import pytest
 
 from airbayes.bench import suite
 from airbayes.bench.loops import CompiledLoop
+from airbayes.bench.pointnet_case import make_case
 from airbayes.bench.rows import Row, against
 from airbayes.bench.scaling import scale, scale_agents
 from airbayes.bench.sizes import quick_sizes
+from airbayes.bench.step_parts import make_samplers
 from airbayes.bench.table import entries, markdown, number
 from airbayes.bench.timing import Timing
-from airbayes.cli.bench import bench_command
+from airbayes.cli.bench import BenchMethod, bench_command
 from airbayes.errors import ConfigError, ResultsError
+from airbayes.network import ring
 
 FIELDS = {field.name for field in dataclasses.fields(Row)} | {"met"}
 
@@ -45,7 +49,11 @@ def test_quick_run_of_two_sections(tmp_path, capsys):
     found = json.loads((tmp_path / "b" / "bench.json").read_text(encoding="utf-8"))
     check_json(found)
     assert found["complete"] is True
-    assert found["settings"] == {"only": ["c", "a"], "repeats": 2, "quick": True}
+    assert {name: found["settings"][name] for name in ("only", "repeats", "quick")} == {
+        "only": ["c", "a"],
+        "repeats": 2,
+        "quick": True,
+    }
     assert [row["group"] for row in found["rows"]] == sorted(row["group"] for row in found["rows"])
     page = (tmp_path / "b" / "bench.md").read_text(encoding="utf-8")
     shown = capsys.readouterr().out
@@ -74,6 +82,18 @@ def test_steps_and_limits_run(tmp_path):
     assert share.ours is not None
     assert floor is not None
     assert share.ours == pytest.approx(floor / measured, rel=0.01)
+
+
+def test_methods_and_blocks_can_be_chosen(tmp_path):
+    asked = ["--quick", "--only", "d", "b", "--blocks", "parameters", "--methods", "dsgd", "--repeats", "1"]
+    assert bench_command([*asked, "--quiet", "--out", str(tmp_path)]) == 0
+    names = [row["name"] for row in json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))["rows"]]
+    assert {name.split(":")[0].split(" ")[0] for name in names} == {"dsgd", "parameters"}
+
+
+def test_the_methods_on_offer_are_those_of_section_b():
+    case = make_case(2, 2, 16)
+    assert get_args(BenchMethod) == tuple(make_samplers(case, ring(3), 20.0))
 
 
 def test_agents_are_compared_with_the_reference_size():

@@ -16,7 +16,7 @@ from airbayes.bench.timing import Timing, Work, time_together
 GROUP = "a gradient"
 LOOP = "torch loop"
 CPU_TARGET, GPU_TARGET = 4.0, 50.0  # times faster than the loop; on a GPU per cell, with many cells together
-NO_COMPILE = "left out by --quick, torch.compile takes a minute"
+NO_COMPILE = "left out by --quick or --no-compile, torch.compile takes a minute"
 
 
 def run_gradient(sizes: Sizes, tell: Callable[[str], None]) -> Iterator[Row]:

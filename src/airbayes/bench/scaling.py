@@ -25,11 +25,15 @@ Tell = Callable[[str], None]
 
 
 def run_scaling(sizes: Sizes, tell: Tell) -> Iterator[Row]:
-    yield from scale_cells(sizes, tell)
-    for graph in GRAPHS:
-        yield from scale_agents(graph, sizes, tell)
-    yield from scale_points(sizes, tell)
-    yield from scale_params(sizes, tell)
+    if "cells" in sizes.blocks:
+        yield from scale_cells(sizes, tell)
+    if "agents" in sizes.blocks:
+        for graph in GRAPHS:
+            yield from scale_agents(graph, sizes, tell)
+    if "points" in sizes.blocks:
+        yield from scale_points(sizes, tell)
+    if "parameters" in sizes.blocks:
+        yield from scale_params(sizes, tell)
 
 
 def scale_cells(sizes: Sizes, tell: Tell) -> Iterator[Row]:

@@ -4,6 +4,8 @@ import dataclasses
 
 from airbayes.bench.timing import Effort
 
+BLOCKS = ("cells", "agents", "points", "parameters")
+
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
@@ -24,6 +26,7 @@ class Sizes:
     copy_bytes: int = 2**28
     gpu_copy_bytes: int = 2**32
     methods: tuple[str, ...] = ()  # of section b; empty means all
+    blocks: tuple[str, ...] = BLOCKS  # of section d
     compile_steps: bool = True  # whether section e also compiles every method's step
     compile_peers: bool = True  # torch.compile takes a minute
     targets: bool = True  # whether the sizes are those that the targets were set for

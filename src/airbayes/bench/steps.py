@@ -28,15 +28,15 @@ SNR_DB = 20.0
 
 
 def run_steps(sizes: Sizes, tell: Callable[[str], None]) -> Iterator[Row]:
-    for cells in (1, sizes.together) if on_gpu() else (1,):
-        case = make_case(sizes.agents, sizes.clouds, sizes.points, cells)
-        gradient_of_all = case.gradient_loop  # compiled once: every method but SGLD has it
-        samplers = make_samplers(case, ring(sizes.agents), SNR_DB)
-        for method in sizes.methods or samplers:
-            tell(f"{method}, {cells} cells" if cells > 1 else method)
-            central = isinstance(samplers[method], SGLD)
-            works: dict[str, Work] = {} if central else {"gradient": gradient_of_all}
-            yield from time_method(method, samplers[method], case, works, sizes)
+    cells = sizes.together if on_gpu() else 1  # as studies run them
+    case = make_case(sizes.agents, sizes.clouds, sizes.points, cells)
+    gradient_of_all = case.gradient_loop  # compiled once: every method but SGLD has it
+    samplers = make_samplers(case, ring(sizes.agents), SNR_DB)
+    for method in sizes.methods or samplers:
+        tell(f"{method}, {cells} cells" if cells > 1 else method)
+        central = isinstance(samplers[method], SGLD)
+        works: dict[str, Work] = {} if central else {"gradient": gradient_of_all}
+        yield from time_method(method, samplers[method], case, works, sizes)
 
 
 def time_method(

@@ -9,12 +9,22 @@ from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import AirbayesError
 
+BenchMethod = Literal[
+    "sgld", "dsgld", "cd_dsgld optimal", "cd_dsgld common", "cd_dsgld truncated", "dsghmc", "dsgd", "q_dsgd"
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class BenchOptions:
     only: tuple[Literal["a", "b", "c", "d", "e"], ...] = ()
     """Sections to run, for example --only a c; all when left out. a: gradients beside PyTorch; b: every method's step
     and its parts; c: an SGLD chain beside blackjax and posteriors; d: scaling; e: compile time, memory and floors."""
+    methods: tuple[BenchMethod, ...] = ()
+    """Methods of section b, for example --methods q_dsgd "cd_dsgld common"; all when left out."""
+    blocks: tuple[Literal["cells", "agents", "points", "parameters"], ...] = ()
+    """What grows in section d, for example --blocks agents; all when left out."""
+    no_compile: bool = False
+    """Leave out torch.compile (section a) and the compilation of every method's step (section e): minutes on a GPU."""
     repeats: int | None = None
     """Rounds of timing; the least and the median of them are reported. 7 when left out, 3 with --quick."""
     quick: bool = False
@@ -51,7 +61,16 @@ def bench_command(args: list[str]) -> int:
     sizes = quick_sizes() if options.quick else Sizes()
     if options.repeats is not None:
         sizes = dataclasses.replace(sizes, effort=dataclasses.replace(sizes.effort, repeats=options.repeats))
-    settings = {"only": list(options.only), "repeats": sizes.effort.repeats, "quick": options.quick}
+    if options.no_compile:
+        sizes = dataclasses.replace(sizes, compile_peers=False, compile_steps=False)
+    sizes = dataclasses.replace(sizes, methods=options.methods or sizes.methods, blocks=options.blocks or sizes.blocks)
+    settings = {
+        "only": list(options.only),
+        "methods": list(sizes.methods),
+        "blocks": list(sizes.blocks),
+        "repeats": sizes.effort.repeats,
+        "quick": options.quick,
+    }
     rows = run_suite(
         sizes, options.only or tuple(SECTIONS), options.out, lambda text: progress.print(text, markup=False), settings
     )
