@@ -44,16 +44,16 @@ print(json.dumps({"hash": digest.hexdigest(), "folder": folder and str(folder), 
 
 def run(cache: Path | str, *args: str) -> tuple[dict, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TF_CPP"))}
-    environment |= {"AIRBAYES_CACHE": str(cache), "AIRBAYES_CACHE_PROGRAMS": "on"}
+    environment |= {"AIRBAYES_CACHE": str(cache)}
     done = subprocess.run([sys.executable, "-c", RUN, *args], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
 @pytest.fixture(autouse=True)
-def asked_for(monkeypatch):
-    """On a CPU programs are kept only for those who ask."""
-    monkeypatch.setenv("AIRBAYES_CACHE_PROGRAMS", "on")
+def kept(monkeypatch):
+    """As for users; the other tests switch it off."""
+    monkeypatch.delenv("AIRBAYES_CACHE_PROGRAMS")
 
 
 @linux
@@ -133,8 +133,7 @@ def test_it_can_be_switched_off_and_leaves_jax_its_own_folder(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_on_a_cpu_nothing_is_kept_unasked(tmp_path, monkeypatch):
-    monkeypatch.delenv("AIRBAYES_CACHE_PROGRAMS")
-    monkeypatch.setattr("jax.default_backend", lambda: "cpu")
+def test_programs_alone_can_be_switched_off(tmp_path, monkeypatch):
+    monkeypatch.setenv("AIRBAYES_CACHE_PROGRAMS", "off")
     assert cache_programs(tmp_path) is None
     assert list(tmp_path.iterdir()) == []

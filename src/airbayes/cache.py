@@ -40,12 +40,12 @@ def cache_programs(folder: Path | None = None, max_bytes: int = MAX_BYTES) -> Pa
     """Let JAX keep compiled programs on disk, for this process; call it before the first one. None: it keeps none.
 
     A folder that someone chose for JAX itself (JAX_COMPILATION_CACHE_DIR) is left alone. Only on Linux, where the
-    processor's features can be read; and on a CPU only with AIRBAYES_CACHE_PROGRAMS=on.
+    processor's features can be read; not with AIRBAYES_CACHE_PROGRAMS=off.
     """
     root = folder or cache_folder()
     if root is None or os.environ.get("JAX_COMPILATION_CACHE_DIR") or not sys.platform.startswith("linux"):
         return None
-    if os.environ.get(ASKED_FOR) != "on" and _only_cpu():
+    if os.environ.get(ASKED_FOR) == OFF:
         return None
     programs = root / PROGRAMS / _machine()
     try:
@@ -68,13 +68,6 @@ def cache_programs(folder: Path | None = None, max_bytes: int = MAX_BYTES) -> Pa
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # a run has a hundred small programs
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     return programs
-
-
-def _only_cpu() -> bool:
-    """There, one of about 130 processes that loaded programs with jaxlib 0.10.1 never came back from it."""
-    import jax
-
-    return jax.default_backend() == "cpu"
 
 
 def _machine() -> str:

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator
 
-import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, PyTree
 
 from airbayes.compiler import check_compiler
 from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.finish import finish_cell
-from airbayes.experiment.loop import Carry
-from airbayes.experiment.problem import Observer
+from airbayes.experiment.loop import Carry, take_snapshot
 from airbayes.experiment.ready import Ready, ReadyAhead
 from airbayes.experiment.reporter import Reporter
 from airbayes.experiment.results import CellResult
@@ -137,17 +134,6 @@ def evaluation_steps(config: ExperimentConfig) -> tuple[int, ...]:
 
 def chunk_ends(steps: int, evaluated: tuple[int, ...]) -> list[int]:
     return sorted({*range(CHUNK, steps, CHUNK), *evaluated, steps})
-
-
-@eqx.filter_jit
-def take_snapshot(observer: Observer, tracker: PyTree, theta: Float[Array, "cell chain agent param"]) -> dict:
-    """name → [cell, agent], the mean over chains. It knows no sampler, so that all variants share one program."""
-
-    def one_cell(observer, trackers, thetas):
-        return eqx.filter_vmap(observer.snapshot)(trackers, thetas)
-
-    seen = eqx.filter_vmap(one_cell)(observer, tracker, theta)
-    return jax.tree.map(lambda values: values.mean(axis=1), seen)
 
 
 def batches_of(cells: list[Cell], size: int) -> Iterator[list[Cell]]:

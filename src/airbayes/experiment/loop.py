@@ -177,3 +177,14 @@ def _hold(old: State, new: State, bad_step: Int[Array, "cell chain"]) -> State:
 
 def _advance(loop: Loop, batch: Batch, carry: Carry, begin: Int[Array, ""], end: Int[Array, ""]) -> Carry:
     return _advance_donating((loop, batch, begin, end), carry)
+
+
+@eqx.filter_jit
+def take_snapshot(observer: Observer, tracker: PyTree, theta: Float[Array, "cell chain agent param"]) -> dict:
+    """name → [cell, agent], the mean over chains. It knows no sampler, so that all variants share one program."""
+
+    def one_cell(observer, trackers, thetas):
+        return eqx.filter_vmap(observer.snapshot)(trackers, thetas)
+
+    seen = eqx.filter_vmap(one_cell)(observer, tracker, theta)
+    return jax.tree.map(lambda values: values.mean(axis=1), seen)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.grid import take_snapshot
+from airbayes.experiment.loop import take_snapshot
 from airbayes.experiment.ready import make_batch, make_loop
 
 _UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}

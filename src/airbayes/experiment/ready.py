@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 from airbayes.experiment.build import Builder, stack
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
-from airbayes.experiment.loop import Batch, Carry, Loop
+from airbayes.experiment.loop import Batch, Carry, Loop, take_snapshot
 from airbayes.experiment.sharding import place_batch, place_like, place_rows
 from airbayes.experiment.team import AnyJournal
 
@@ -80,6 +80,7 @@ def prepare(builder: Builder, cells: list[Cell], journal: AnyJournal | None = No
         carry = jax.tree.unflatten(structure, place_like(saved.leaves, leaves))
         begin, snapshots = saved.step, saved.snapshots
     carry = jax.block_until_ready(loop.advance(batch, carry, begin, begin))  # no step: compiles
+    jax.block_until_ready(take_snapshot(batch.observer, carry.tracker, carry.state.theta))  # compiles too, early
     return Ready(cells, loop, batch, carry, begin, snapshots, time.perf_counter() - started)
 
 
