@@ -39,25 +39,46 @@ def assert_rounded(printed: str, value: float, where: object) -> None:
     assert printed == "–" or abs(float(printed) - value) <= 0.5 * 10**-digits + 1e-7, (where, printed, value)
 
 
-@pytest.mark.parametrize(("folder", "words"), [("paper", "mean of 8 seeds"), ("paper-prior-0.3", "mean of 3 seeds:")])
-def test_accuracy_and_ece_against_snr(folder, words):
+ACCURACY_ECE, BALANCED_NLL = ("accuracy", "ece"), ("balanced_accuracy", "nll")
+
+
+@pytest.mark.parametrize(
+    ("folder", "words", "metrics"),
+    [
+        ("paper", "mean of 8 seeds", ACCURACY_ECE),
+        ("paper-prior-0.3", "mean of 3 seeds:", ACCURACY_ECE),
+        ("paper-real", "Accuracy / ECE, one real split:", ACCURACY_ECE),
+        ("paper-real", "/ NLL, one real split:", BALANCED_NLL),
+        ("paper-real-prior-0.3", "Accuracy / ECE, one real split, prior 0.3:", ACCURACY_ECE),
+        ("paper-real-prior-0.3", "Balanced accuracy / NLL, one real split, prior 0.3:", BALANCED_NLL),
+    ],
+)
+def test_two_metrics_against_snr(folder, words, metrics):
     dataset, rows = read_dataset(DOCS / "results" / folder), rows_after(words)
     assert len(rows) == 9
     for method, graph, *entries in rows:
         for snr, entry in zip(range(0, 35, 5), entries, strict=True):
             where = {"method": method_of(method), "topology": graph, "snr_db": snr}
-            for name, printed in zip(("accuracy", "ece"), entry.split(" / "), strict=True):
-                assert_rounded(printed, float(dataset[name].sel(where).mean()), where)
+            for name, printed in zip(metrics, entry.split(" / "), strict=True):
+                value = float(dataset[name].sel(where).mean())
+                assert printed != "–" or float(dataset.balanced_accuracy.sel(where).mean()) < 0.32, where
+                assert_rounded(printed, value, (name, where))
 
 
-def test_the_real_split():
-    dataset, rows = read_dataset(DOCS / "results" / "paper-real"), rows_after("Each entry: 0 dB, then 30 dB")
-    assert len(rows) == 9
-    for method, graph, *entries in rows:
-        for name, entry in zip(("accuracy", "balanced_accuracy", "ece", "nll"), entries, strict=True):
-            for snr, printed in zip((0, 30), entry.split(", "), strict=True):
-                where = {"method": method_of(method), "topology": graph, "snr_db": snr}
-                assert_rounded(printed, float(dataset[name].sel(where).mean()), (name, where))
+def test_claims_on_the_real_split_have_a_direction_only():
+    columns, rows = [], rows_after("### The claims on the real split")
+    for folder in ("paper-real", "paper-real-prior-0.3"):
+        records = json.loads((DOCS / "results" / folder / "claims.json").read_text(encoding="utf-8"))["claims"]
+        assert {record["verdict"] for record in records} == {"undecided"}
+        found = {(record["claim"], record["gains"]): record["effects"] for record in records}
+        columns += [{claim: found[claim, gains] for claim in ("C1", "C2", "C3")} for gains in ("optimal", "common")]
+    assert len(rows) == 8
+    for claim, graph, *entries in rows:
+        for effects, entry in zip(columns, entries, strict=True):
+            (effect,) = (effect for effect in effects[claim[2:4]] if effect["topology"] == graph)
+            difference, direction = entry.split()
+            assert_rounded(difference.replace("−", "-"), effect["difference"], (claim, graph))
+            assert direction == effect["leans"], (claim, graph)
 
 
 def test_claims_are_those_of_claims_json():
