@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from airbayes.experiment.store import read_dataset
@@ -14,6 +15,11 @@ METHODS = {
     "CD-DSGLD, optimal": "cd_dsgld:optimal",
     "CD-DSGLD, common": "cd_dsgld:common",
     "Q-DSGD": "q_dsgd",
+    "DSGD": "dsgd",
+    "DSGLD": "dsgld",
+    "SGD": "local_sgd",
+    "SGLD, one place": "sgld",
+    "SGLD, every": "local_sgld",
 }
 
 
@@ -99,3 +105,40 @@ def test_claims_are_those_of_claims_json():
             for number, name in zip(printed, ("difference", "low", "high"), strict=True):
                 assert_rounded(number, effect[name], (claim, gains, graph, name))
     assert seen == set(found)
+
+
+def test_references():
+    """Rows with a star are the same seeds of the main run."""
+    rows = rows_after("References, mean of seeds 0 to 2")
+    folders = {True: "paper", False: "paper-references"}
+    stored = {star: read_dataset(DOCS / "results" / folder) for star, folder in folders.items()}
+    assert len(rows) == 15
+    for method, graph, *entries in rows:
+        where = {"method": method_of(method), "topology": "none" if graph == "–" else graph, "seed": [0, 1, 2]}
+        where["snr_db"] = 30.0 if "30 dB" in method else np.inf
+        cells = stored[method.endswith("*")].sel(where)
+        for name, printed in zip(("accuracy", "ece", "nll", "rms"), entries, strict=True):
+            assert printed != "–" or (name == "ece" and float(cells.accuracy.mean()) < 0.3), where
+            assert_rounded(printed, float(cells[name].mean()), (name, where))
+
+
+def test_references_over_iterations():
+    rows = rows_after("Where they came from, accuracy of single samples")
+    references = read_dataset(DOCS / "results" / "paper-references").sel({"topology": "none", "snr_db": np.inf})
+    network = read_dataset(DOCS / "results" / "paper").sel({"topology": "full", "snr_db": 30.0})
+    chains = [dataset.sel({"method": name}) for dataset, name in ((references, "sgld"), (references, "local_sgld"))]
+    chains.append(network.sel({"method": "cd_dsgld:common"}))
+    assert len(rows) == 11
+    for iteration, *entries in rows:
+        for place, chain in enumerate(chains):
+            printed, rms = entries[2 * place : 2 * place + 2]
+            step = int(iteration.replace(",", "")) * (5 if place == 2 else 1)
+            if step > 15_000:
+                assert (printed, rms) == ("–", "–")
+                continue
+            now = chain.sel(step=step)
+            accuracy = now.sample_accuracy_over_steps.mean("agent")
+            values = accuracy.values if place == 0 else [float(accuracy.mean())]
+            for number, value in zip(printed.split(", "), values, strict=True):
+                assert_rounded(number, value, (iteration, place))
+            assert_rounded(rms, float(now.rms_over_steps.mean()), (iteration, place))
