@@ -142,3 +142,18 @@ def test_references_over_iterations():
             for number, value in zip(printed.split(", "), values, strict=True):
                 assert_rounded(number, value, (iteration, place))
             assert_rounded(rms, float(now.rms_over_steps.mean()), (iteration, place))
+
+
+def test_settings_with_yaw():
+    scores = json.loads((DOCS / "results" / "yaw-settings" / "scores.json").read_text(encoding="utf-8"))
+    rows = rows_after("NLL of the mean with random yaw")
+    assert len(scores) == 4 * len(rows) == 36
+    for place, (setting, *entries, _) in enumerate(rows):
+        group = scores[4 * place : 4 * place + 4]
+        assert f"{group[0]['unit']:g} m" in setting
+        assert ("fan-in" in setting) == (group[0]["scaling"] == "fan-in")
+        assert f"N(0, {group[0]['prior']:g}" in setting
+        assert [f"{each['source']} {each['seed']}" for each in group] == ["sim 100", "sim 101", "real 0", "real 1"]
+        for each, entry in zip(group, entries, strict=True):
+            for name, printed in zip(("accuracy", "ece", "nll"), entry.split(" / "), strict=True):
+                assert_rounded(printed, each[name], (setting, each["source"], each["seed"], name))
