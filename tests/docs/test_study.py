@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from airbayes.experiment.store import read_dataset
@@ -14,6 +15,11 @@ METHODS = {
     "CD-DSGLD, optimal": "cd_dsgld:optimal",
     "CD-DSGLD, common": "cd_dsgld:common",
     "Q-DSGD": "q_dsgd",
+    "DSGD": "dsgd",
+    "DSGLD": "dsgld",
+    "SGD": "local_sgd",
+    "SGLD, one place": "sgld",
+    "SGLD, every": "local_sgld",
 }
 
 
@@ -39,25 +45,46 @@ def assert_rounded(printed: str, value: float, where: object) -> None:
     assert printed == "–" or abs(float(printed) - value) <= 0.5 * 10**-digits + 1e-7, (where, printed, value)
 
 
-@pytest.mark.parametrize(("folder", "words"), [("paper", "mean of 8 seeds"), ("paper-prior-0.3", "mean of 3 seeds:")])
-def test_accuracy_and_ece_against_snr(folder, words):
+ACCURACY_ECE, BALANCED_NLL = ("accuracy", "ece"), ("balanced_accuracy", "nll")
+
+
+@pytest.mark.parametrize(
+    ("folder", "words", "metrics"),
+    [
+        ("paper", "mean of 8 seeds", ACCURACY_ECE),
+        ("paper-prior-0.3", "mean of 3 seeds:", ACCURACY_ECE),
+        ("paper-real", "Accuracy / ECE, one real split:", ACCURACY_ECE),
+        ("paper-real", "/ NLL, one real split:", BALANCED_NLL),
+        ("paper-real-prior-0.3", "Accuracy / ECE, one real split, prior 0.3:", ACCURACY_ECE),
+        ("paper-real-prior-0.3", "Balanced accuracy / NLL, one real split, prior 0.3:", BALANCED_NLL),
+    ],
+)
+def test_two_metrics_against_snr(folder, words, metrics):
     dataset, rows = read_dataset(DOCS / "results" / folder), rows_after(words)
     assert len(rows) == 9
     for method, graph, *entries in rows:
         for snr, entry in zip(range(0, 35, 5), entries, strict=True):
             where = {"method": method_of(method), "topology": graph, "snr_db": snr}
-            for name, printed in zip(("accuracy", "ece"), entry.split(" / "), strict=True):
-                assert_rounded(printed, float(dataset[name].sel(where).mean()), where)
+            for name, printed in zip(metrics, entry.split(" / "), strict=True):
+                value = float(dataset[name].sel(where).mean())
+                assert printed != "–" or float(dataset.balanced_accuracy.sel(where).mean()) < 0.32, where
+                assert_rounded(printed, value, (name, where))
 
 
-def test_the_real_split():
-    dataset, rows = read_dataset(DOCS / "results" / "paper-real"), rows_after("Each entry: 0 dB, then 30 dB")
-    assert len(rows) == 9
-    for method, graph, *entries in rows:
-        for name, entry in zip(("accuracy", "balanced_accuracy", "ece", "nll"), entries, strict=True):
-            for snr, printed in zip((0, 30), entry.split(", "), strict=True):
-                where = {"method": method_of(method), "topology": graph, "snr_db": snr}
-                assert_rounded(printed, float(dataset[name].sel(where).mean()), (name, where))
+def test_claims_on_the_real_split_have_a_direction_only():
+    columns, rows = [], rows_after("### The claims on the real split")
+    for folder in ("paper-real", "paper-real-prior-0.3"):
+        records = json.loads((DOCS / "results" / folder / "claims.json").read_text(encoding="utf-8"))["claims"]
+        assert {record["verdict"] for record in records} == {"undecided"}
+        found = {(record["claim"], record["gains"]): record["effects"] for record in records}
+        columns += [{claim: found[claim, gains] for claim in ("C1", "C2", "C3")} for gains in ("optimal", "common")]
+    assert len(rows) == 8
+    for claim, graph, *entries in rows:
+        for effects, entry in zip(columns, entries, strict=True):
+            (effect,) = (effect for effect in effects[claim[2:4]] if effect["topology"] == graph)
+            difference, direction = entry.split()
+            assert_rounded(difference.replace("−", "-"), effect["difference"], (claim, graph))
+            assert direction == effect["leans"], (claim, graph)
 
 
 def test_claims_are_those_of_claims_json():
@@ -78,3 +105,55 @@ def test_claims_are_those_of_claims_json():
             for number, name in zip(printed, ("difference", "low", "high"), strict=True):
                 assert_rounded(number, effect[name], (claim, gains, graph, name))
     assert seen == set(found)
+
+
+def test_references():
+    """Rows with a star are the same seeds of the main run."""
+    rows = rows_after("References, mean of seeds 0 to 2")
+    folders = {True: "paper", False: "paper-references"}
+    stored = {star: read_dataset(DOCS / "results" / folder) for star, folder in folders.items()}
+    assert len(rows) == 15
+    for method, graph, *entries in rows:
+        where = {"method": method_of(method), "topology": "none" if graph == "–" else graph, "seed": [0, 1, 2]}
+        where["snr_db"] = 30.0 if "30 dB" in method else np.inf
+        cells = stored[method.endswith("*")].sel(where)
+        for name, printed in zip(("accuracy", "ece", "nll", "rms"), entries, strict=True):
+            assert printed != "–" or (name == "ece" and float(cells.accuracy.mean()) < 0.3), where
+            assert_rounded(printed, float(cells[name].mean()), (name, where))
+
+
+def test_references_over_iterations():
+    rows = rows_after("Where they came from, accuracy of single samples")
+    references = read_dataset(DOCS / "results" / "paper-references").sel({"topology": "none", "snr_db": np.inf})
+    network = read_dataset(DOCS / "results" / "paper").sel({"topology": "full", "snr_db": 30.0})
+    chains = [dataset.sel({"method": name}) for dataset, name in ((references, "sgld"), (references, "local_sgld"))]
+    chains.append(network.sel({"method": "cd_dsgld:common"}))
+    assert len(rows) == 11
+    for iteration, *entries in rows:
+        for place, chain in enumerate(chains):
+            printed, rms = entries[2 * place : 2 * place + 2]
+            step = int(iteration.replace(",", "")) * (5 if place == 2 else 1)
+            if step > 15_000:
+                assert (printed, rms) == ("–", "–")
+                continue
+            now = chain.sel(step=step)
+            accuracy = now.sample_accuracy_over_steps.mean("agent")
+            values = accuracy.values if place == 0 else [float(accuracy.mean())]
+            for number, value in zip(printed.split(", "), values, strict=True):
+                assert_rounded(number, value, (iteration, place))
+            assert_rounded(rms, float(now.rms_over_steps.mean()), (iteration, place))
+
+
+def test_settings_with_yaw():
+    scores = json.loads((DOCS / "results" / "yaw-settings" / "scores.json").read_text(encoding="utf-8"))
+    rows = rows_after("NLL of the mean with random yaw")
+    assert len(scores) == 4 * len(rows) == 36
+    for place, (setting, *entries, _) in enumerate(rows):
+        group = scores[4 * place : 4 * place + 4]
+        assert f"{group[0]['unit']:g} m" in setting
+        assert ("fan-in" in setting) == (group[0]["scaling"] == "fan-in")
+        assert f"N(0, {group[0]['prior']:g}" in setting
+        assert [f"{each['source']} {each['seed']}" for each in group] == ["sim 100", "sim 101", "real 0", "real 1"]
+        for each, entry in zip(group, entries, strict=True):
+            for name, printed in zip(("accuracy", "ece", "nll"), entry.split(" / "), strict=True):
+                assert_rounded(printed, each[name], (setting, each["source"], each["seed"], name))
