@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -124,63 +123,6 @@ def test_a_commented_file_is_the_configuration_it_was_made_of(name):
 
 def test_the_template_is_part_of_the_package():
     assert (Path(templates.__file__).parent / "parts.py").is_file()
-
-
-@pytest.fixture(scope="module")
-def scripts(tmp_path_factory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("completion")
-    code = (
-        "import sys; from airbayes.cli.completion import pages; from airbayes.cli.completion_scripts import SCRIPTS\n"
-        "from pathlib import Path; found = list(pages())\n"
-        "[Path(sys.argv[1], name).write_text(write(found)) for name, write in SCRIPTS.items()]\n"
-        "assert 'jax' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
-    return {name: folder / name for name in ("bash", "zsh", "fish")}
-
-
-def complete(script: Path, words: list[str], folder: Path) -> list[str]:
-    """What a real bash completes."""
-    listed = " ".join(f"'{word}'" for word in words)
-    given = f"COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}"
-    code = f"source {script}; {given}; _airbayes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
-    return done.stdout.split()
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_bash_completes_commands_presets_options_and_values(scripts, tmp_path):
-    (tmp_path / "mine.toml").touch()
-
-    def ask(*words):
-        return complete(scripts["bash"], ["airbayes", *words], tmp_path)
-
-    assert {"run", "plan", "doctor", "completion"} <= set(ask(""))
-    assert ask("pl") == ["plan"]
-    assert set(ask("run", "")) == {*PRESETS, "mine.toml"}
-    assert ask("run", "gaus") == ["gaussian"]
-    assert set(ask("run", "quick", "--sampling.b")) == {"--sampling.burn-in", "--sampling.batch-size"}
-    assert ask("run", "quick", "--problem.prior-scaling", "") == ["unit", "fan-in"]
-    assert ask("run", "mine.toml", "--out", "") == ["mine.toml"]
-    assert set(ask("data", "")) == {"simulate", "inspect", "convert"}
-    assert ask("data", "simulate", "--test") == ["--test-per-class"]
-    assert ask("completion", "") == ["bash", "zsh", "fish"]
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_read_their_script(shell, scripts):
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    subprocess.run([shell, "--no-execute", str(scripts[shell])], check=True)
-
-
-def test_all_shells_know_the_same(scripts):
-    for shell, path in scripts.items():
-        text = path.read_text()
-        option = "-l sampling.burn-in" if shell == "fish" else "--sampling.burn-in"
-        for expected in ("plan", "paper-real", option, "free-space log-distance", "simulate"):
-            assert expected in text
-        assert text.count("'") % 2 == 0
 
 
 def test_an_unknown_shell_is_named(capsys):
