@@ -15,6 +15,7 @@ from airbayes import __version__, templates
 from airbayes.cli import doctor
 from airbayes.cli.arguments import parse
 from airbayes.cli.commands import COMMANDS
+from airbayes.cli.mistakes import plain
 from airbayes.experiment.config import DigitalConfig, ExperimentConfig
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.references import references_of
@@ -155,6 +156,17 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
         (["run"], "Name the experiment: quick, "),
         (["run", "absent.toml"], "`airbayes new NAME` writes an experiment file"),
         (["plan", "ring", "--snr-db", "10", "abc"], "'abc' is not a number."),
+        (
+            ["run", "gaussian", "--sampling.stepz", "5"],
+            "Unknown option --sampling.stepz. Did you mean --sampling.steps?",
+        ),
+        (["run", "gaussian", "--steps", "5"], "Did you mean --sampling.steps? See `airbayes run gaussian --help`."),
+        (["run", "gaussian", "--sampling.steps", "abc"], "error: --sampling.steps: 'abc' is not a whole number."),
+        (["run", "gaussian", "--problem.kind", "softmx"], "pointnet. Did you mean softmax?"),
+        (["run", "gaussian", "--out"], "error: --out needs a value."),
+        (["run", "gaussian", "--aa", "1", "--bb"], "Unknown options --aa, --bb."),
+        (["decide"], "error: Name RUN: Results folder of a classification run."),
+        (["cite", "quick", "more"], "'more': more arguments than expected."),
         (["cite", "runs/absent"], "runs/absent is not there"),
         (["report", "absent"], "absent is no results folder: it is not there"),
         (["decide", "absent"], "absent is no results folder: it is not there"),
@@ -164,6 +176,14 @@ def test_mistakes_of_a_first_day_name_the_fix(words: list[str], said: str, capsy
     monkeypatch.chdir(tmp_path)
     assert run(*words) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_box_that_is_not_known_is_passed_on_whole():
+    box = "\x1b[31m╭─ \x1b[1mNew kind ─╮\n│ What is this?  │\n│ ────── │\n│ Try that. │\n╰────╯\x1b[0m\n"
+    assert plain(box, "airbayes run") == "What is this? Try that.\n  See `airbayes run --help`."
+    ascii_box = " Missing argument \n ------ \n  Missing value for argument '--out'. Expected 1 values. \n"
+    assert plain(ascii_box, "airbayes run").startswith("--out needs a value.")
+    assert plain("", "airbayes run").startswith("These words are not understood.")
 
 
 def test_what_may_be_left_out_is_none_and_is_read_when_given():
