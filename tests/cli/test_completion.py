@@ -32,7 +32,6 @@ def scripts(tmp_path_factory) -> dict[str, Path]:
     return {name: folder / name for name in ("bash", "zsh", "fish")}
 
 
-
 def ask_bash(script: Path, words: list[str], folder: Path) -> list[str]:
     listed = " ".join(f"'{word}'" for word in words)
     given = f"COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}"
