@@ -63,12 +63,12 @@ def _message(blocks: list[list[str]]) -> str | None:
     if choice := re.fullmatch(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)\.", head):
         given, option, known = choice.groups()
         names = re.findall(r"'([^']*)'", known)
-        return f"{option} {given}: need one of {', '.join(names)}.{_did_you_mean(given, names)}"
+        return f"{option} {given}: need one of {', '.join(names)}.{did_you_mean(given, names)}"
     if lacks := re.match(r"Missing value for argument '(.*?)'", head):
         return f"{lacks[1]} needs a value."
     if head.startswith("Missing from") and len(blocks[0]) > 1:
         name, *about = blocks[0][1:]
-        return f"Name {name}: {' '.join(about).removesuffix(' (required)')}"
+        return f"{name} is missing: {' '.join(about).removesuffix(' (required)')}"
     return None
 
 
@@ -77,13 +77,14 @@ def _unknown(words: list[str], similar: list[list[str]]) -> str:
     if not options:
         return f"{', '.join(map(repr, words))}: more arguments than expected."
     known = [line.split()[0] for block in similar for line in block if line.startswith("--")]
-    meant = _did_you_mean(options[0], known) if len(options) == 1 else ""
+    meant = did_you_mean(options[0], known) if len(options) == 1 else ""
     if not meant and known and len(options) == 1:
         meant = f" Did you mean {known[0]}?"
     named = "option" if len(options) == 1 else "options"
     return f"Unknown {named} {', '.join(options)}.{meant}"
 
 
-def _did_you_mean(given: str, known: list[str]) -> str:
+def did_you_mean(given: str, known: list[str]) -> str:
+    """A sentence to append; nothing where no name is near."""
     near = difflib.get_close_matches(given, known, n=1)
     return f" Did you mean {near[0]}?" if near else ""
