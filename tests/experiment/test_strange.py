@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from experiment.made_folder import write_made
 from experiment.trained_run import make_objects, write_trained
 
 from airbayes.data import save_objects
@@ -122,3 +123,12 @@ def test_a_run_that_learned_everything_has_nothing_to_measure(folder):
     content = json.loads(manifest.read_text()) | {"cells": []}
     manifest.write_text(json.dumps(content))
     assert not measure_own_strange(folder, config)  # every cell diverged
+
+
+def test_a_run_that_starts_over_removes_what_was_said_of_the_old_one(tmp_path):
+    folder = write_made(tmp_path / "made", 0, 1)
+    write_strange(folder, {"sign": 20}, {COMMON: made_scores(30, 20)})
+    (folder / "decisions.json").write_text("{}")
+    write_made(folder, 0, 1)
+    assert read_strange(folder) is None
+    assert not (folder / "decisions.json").exists()

@@ -89,6 +89,8 @@ def test_draws_everything_and_loads_nothing(open_page, files, name, size):
     assert page.locator(".panel").count() > 20
     empty = "[...document.querySelectorAll('.panel')].filter(p => !p.querySelector('svg, canvas, .lost')).length"
     assert page.evaluate(empty) == 0
+    above = "[...document.querySelectorAll('.panel svg line.grid')].filter(l => l.y1.baseVal.value < 9.9).length"
+    assert page.evaluate(above) == 0  # no tick outside its axis, over the title
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert opened.said == []
     assert opened.asked == [files[name].as_uri()]
