@@ -58,6 +58,8 @@ def decisions_section(run: Run) -> Section | None:
             f"{1 - USUAL.delta:.0%} over the validation objects. Sets: LAC, to hold the truth {USUAL.coverage:.0%} of "
             "the time. Both assume objects like those of the validation set; every physical object counts once. Of "
             "objects of other classes `airbayes decide RUN --strange FILE` says more, here and in the terminal.",
+            "Doubt is the entropy of the answer. Its epistemic part is what more data could remove, its aleatoric part "
+            "what lies in the object; a model that knows itself doubts its wrong answers more.",
         ),
     )
 
@@ -146,8 +148,7 @@ def _doubt_table(run: Run, found: dict, topology: str, snr: float) -> Table:
             means = [f"{record['uncertainty'][kind][which]:.3f}" for kind in kinds for which in ("right", "wrong")]
             rows.append((Cell(label(variant), variant), *means))
     return Table(
-        f"{show_topology(topology)}, {decibels(snr)}: mean uncertainty in nats, where the answer is right and where it "
-        "is wrong. The epistemic part is what more data could remove, the aleatoric part what lies in the object",
+        f"{show_topology(topology)}, {decibels(snr)}: mean doubt in nats, where the answer is right and wrong",
         (
             "Method",
             "all: right",

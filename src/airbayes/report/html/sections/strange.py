@@ -50,7 +50,11 @@ def strange_section(run: Run) -> Section | None:
         "the false alarms one accepts on known objects, the others how far apart the scores of both kinds lie.",
         (figure,),
         (_table(cells),),
-        notes=(_about(stored, cells),),
+        notes=(
+            _about(stored, cells),
+            "AUROC is how often a strange object scores higher than a known one: 1 is perfect, 0.5 chance, less "
+            "is worse than chance. False alarms are known objects above a threshold that 95 % of the strange ones exceed.",
+        ),
     )
 
 
@@ -127,8 +131,7 @@ def _table(cells: dict[str, tuple[StudyCell, StrangeScores]]) -> Table:
         numbers = (f"{told[name]['auroc']:.3f} ({told[name]['false_alarms_at_95']:.0%})" for name in SCORES)
         rows.append((Cell(label(variant), variant), *numbers))
     return Table(
-        "AUROC: how often a strange object scores higher than a known one, 0.5 is chance. In brackets: known objects "
-        "flagged by mistake when 95 % of the strange ones are to be noticed",
+        "AUROC, and in brackets the false alarms when 95 % are noticed",
         ("Method", *HEADS),
         tuple(rows),
     )
