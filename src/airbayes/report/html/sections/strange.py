@@ -53,7 +53,8 @@ def strange_section(run: Run) -> Section | None:
         notes=(
             _about(stored, cells),
             "AUROC is how often a strange object scores higher than a known one: 1 is perfect, 0.5 chance, less "
-            "is worse than chance. False alarms are known objects above a threshold that 95 % of the strange ones exceed.",
+            "is worse than chance. False alarms are known objects above a threshold "
+            "that 95 % of the strange ones exceed.",
         ),
     )
 
