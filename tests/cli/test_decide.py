@@ -81,7 +81,7 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
         (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
         (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
         (["run", "--agent", "1"], "predictions are stored of agent 0 only"),
-        (["run", "--strange", "set.npz"], "all objects are of classes that the run has learned"),
+        (["run", "--strange", "set.npz"], "All objects are of classes that the run has learned (flat, tall, round)"),
     ],
 )
 def test_bad_input_is_one_clear_message(args, says, place, capsys, monkeypatch):
@@ -98,8 +98,11 @@ def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
     assert found["known"] == 90
     assert set(found["scores"]) == {"confidence", "entropy", "mutual_information", "expected_entropy", "energy"}
     assert all(0 <= row["auroc"] <= 1 for row in found["scores"].values())
-    assert run("decide", "run", "--strange", "odd.npz") == 0
+    assert run("decide", "run") == 0  # stored: shown again without being asked for
     assert "Strange objects ([b]tram 5) against 90 test objects" in capsys.readouterr().out
+    (cell,) = json.loads((place / "run" / "decisions.json").read_text())["cells"]
+    assert cell["strange"] == found
+    assert "Would it notice something strange?" in (place / "run" / "report.html").read_text()
 
 
 def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):

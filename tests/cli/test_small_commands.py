@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from airbayes import __version__, templates
 from airbayes.cli import doctor
 from airbayes.cli.arguments import parse
 from airbayes.cli.commands import COMMANDS
+from airbayes.cli.mistakes import plain
 from airbayes.experiment.config import DigitalConfig, ExperimentConfig
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.references import references_of
@@ -126,63 +126,6 @@ def test_the_template_is_part_of_the_package():
     assert (Path(templates.__file__).parent / "parts.py").is_file()
 
 
-@pytest.fixture(scope="module")
-def scripts(tmp_path_factory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("completion")
-    code = (
-        "import sys; from airbayes.cli.completion import pages; from airbayes.cli.completion_scripts import SCRIPTS\n"
-        "from pathlib import Path; found = list(pages())\n"
-        "[Path(sys.argv[1], name).write_text(write(found)) for name, write in SCRIPTS.items()]\n"
-        "assert 'jax' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
-    return {name: folder / name for name in ("bash", "zsh", "fish")}
-
-
-def complete(script: Path, words: list[str], folder: Path) -> list[str]:
-    """What a real bash completes."""
-    listed = " ".join(f"'{word}'" for word in words)
-    given = f"COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}"
-    code = f"source {script}; {given}; _airbayes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
-    return done.stdout.split()
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_bash_completes_commands_presets_options_and_values(scripts, tmp_path):
-    (tmp_path / "mine.toml").touch()
-
-    def ask(*words):
-        return complete(scripts["bash"], ["airbayes", *words], tmp_path)
-
-    assert {"run", "plan", "doctor", "completion"} <= set(ask(""))
-    assert ask("pl") == ["plan"]
-    assert set(ask("run", "")) == {*PRESETS, "mine.toml"}
-    assert ask("run", "gaus") == ["gaussian"]
-    assert set(ask("run", "quick", "--sampling.b")) == {"--sampling.burn-in", "--sampling.batch-size"}
-    assert ask("run", "quick", "--problem.prior-scaling", "") == ["unit", "fan-in"]
-    assert ask("run", "mine.toml", "--out", "") == ["mine.toml"]
-    assert set(ask("data", "")) == {"simulate", "inspect", "convert"}
-    assert ask("data", "simulate", "--test") == ["--test-per-class"]
-    assert ask("completion", "") == ["bash", "zsh", "fish"]
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_read_their_script(shell, scripts):
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    subprocess.run([shell, "--no-execute", str(scripts[shell])], check=True)
-
-
-def test_all_shells_know_the_same(scripts):
-    for shell, path in scripts.items():
-        text = path.read_text()
-        option = "-l sampling.burn-in" if shell == "fish" else "--sampling.burn-in"
-        for expected in ("plan", "paper-real", option, "free-space log-distance", "simulate"):
-            assert expected in text
-        assert text.count("'") % 2 == 0
-
-
 def test_an_unknown_shell_is_named(capsys):
     assert run("completion", "tcsh") == 2
     assert "Shells: bash, zsh, fish" in capsys.readouterr().err
@@ -213,6 +156,18 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
         (["run"], "Name the experiment: quick, "),
         (["run", "absent.toml"], "`airbayes new NAME` writes an experiment file"),
         (["plan", "ring", "--snr-db", "10", "abc"], "'abc' is not a number."),
+        (
+            ["run", "gaussian", "--sampling.stepz", "5"],
+            "Unknown option --sampling.stepz. Did you mean --sampling.steps?",
+        ),
+        (["run", "gaussian", "--steps", "5"], "Did you mean --sampling.steps? See `airbayes run gaussian --help`."),
+        (["run", "gaussian", "--sampling.steps", "abc"], "error: --sampling.steps: 'abc' is not a whole number."),
+        (["run", "gaussian", "--problem.kind", "softmx"], "pointnet. Did you mean softmax?"),
+        (["run", "gaussian", "--out"], "error: --out needs a value."),
+        (["run", "gaussian", "--aa", "1", "--bb"], "Unknown options --aa, --bb."),
+        (["decide"], "error: RUN is missing: Results folder of a classification run."),
+        (["data", "simulat"], "Unknown command 'simulat'. Did you mean simulate?"),
+        (["cite", "quick", "more"], "'more': more arguments than expected."),
         (["cite", "runs/absent"], "runs/absent is not there"),
         (["report", "absent"], "absent is no results folder: it is not there"),
         (["decide", "absent"], "absent is no results folder: it is not there"),
@@ -222,6 +177,14 @@ def test_mistakes_of_a_first_day_name_the_fix(words: list[str], said: str, capsy
     monkeypatch.chdir(tmp_path)
     assert run(*words) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_box_that_is_not_known_is_passed_on_whole():
+    box = "\x1b[31m╭─ \x1b[1mNew kind ─╮\n│ What is this?  │\n│ ────── │\n│ Try that. │\n╰────╯\x1b[0m\n"
+    assert plain(box, "airbayes run") == "What is this? Try that.\n  See `airbayes run --help`."
+    ascii_box = " Missing argument \n ------ \n  Missing value for argument '--out'. Expected 1 values. \n"
+    assert plain(ascii_box, "airbayes run").startswith("--out needs a value.")
+    assert plain("", "airbayes run").startswith("These words are not understood.")
 
 
 def test_what_may_be_left_out_is_none_and_is_read_when_given():

@@ -52,7 +52,7 @@ def write_made(
         scalars = {"accuracy": value, "ece": value / 2, "nll": 1.0}
         metrics = Metrics(scalars, {"accuracy": np.full(3, value)}, bins, samples, made_predictions(rng))
         results.append(CellResult(cell, metrics, history))
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     hashes = "\n".join(f"hash{seed}" for seed in range(first, first + count))
     attributes = {"num_classes": 3, "simulator_hash": hashes, "repeated_examples": f"as in seed {first}"}
     write_results(folder, config, results, attributes)

@@ -1,12 +1,16 @@
 """The page in a real Chromium: nothing is loaded, nothing complains, everything can be used by hand and by keyboard."""
 
+import dataclasses
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from report.html_pages import HOSTILE, hostile_run, lost_run, one_graph_run, small_run
 
+from airbayes.experiment.cells import Cell
+from airbayes.experiment.strange_files import StrangeScores, write_strange
 from airbayes.report.html import Run, write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -37,8 +41,16 @@ def browser() -> Iterator:
 def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     runs: dict[str, list[Run]] = {"small": [small_run()], "hostile": [hostile_run()], "two": [small_run(), lost_run()]}
-    runs["least"] = [one_graph_run()]
+    runs["least"] = [with_strange(one_graph_run(), folder)]
     return {name: write_report(each, folder / f"{name}.html") for name, each in runs.items()}
+
+
+def with_strange(run: Run, folder: Path) -> Run:
+    """Beside scores of strange objects; the run itself is a committed one, whose folder nobody writes to."""
+    rng = np.random.default_rng(0)
+    scores = StrangeScores(rng.normal(size=(5, 50)), rng.normal(size=(5, 40)) + np.arange(5)[:, None])
+    write_strange(folder, {HOSTILE: 40}, {Cell("q_dsgd", None, "ring", 30.0, 0): scores})
+    return dataclasses.replace(run, folder=folder)
 
 
 class Opened:
@@ -77,6 +89,8 @@ def test_draws_everything_and_loads_nothing(open_page, files, name, size):
     assert page.locator(".panel").count() > 20
     empty = "[...document.querySelectorAll('.panel')].filter(p => !p.querySelector('svg, canvas, .lost')).length"
     assert page.evaluate(empty) == 0
+    above = "[...document.querySelectorAll('.panel svg line.grid')].filter(l => l.y1.baseVal.value < 5).length"
+    assert page.evaluate(above) == 0  # no tick outside its axis, over the title
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert opened.said == []
     assert opened.asked == [files[name].as_uri()]
@@ -118,6 +132,21 @@ def test_slider_and_menu_choose_what_is_drawn(open_page):
     full = shown.inner_text()
     figure.get_by_role("combobox", name="Graph").select_option("ring")
     assert shown.inner_text() != full
+
+
+def test_scores_of_strange_objects_are_chosen_and_read(open_page):
+    page = open_page("least").page
+    figure = page.locator("[data-figure='strange-0']")
+    assert figure.locator(".panel").count() == 2
+    curve = figure.locator(".panel").first.locator("path.curve").first
+    before = curve.get_attribute("d")
+    figure.get_by_role("combobox", name="Score").select_option(index=4)
+    assert curve.get_attribute("d") != before
+    panel = figure.locator(".panel svg").first
+    panel.focus()
+    panel.press("End")
+    assert "Q-DSGD 1" in page.locator("#live").inner_text()
+    assert HOSTILE in page.locator("#strange .note").first.inner_text()
 
 
 def test_themes(open_page):

@@ -28,11 +28,14 @@ def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
     record = decisions(read_predictions(folder)[cell])
     (curve,) = (series for series in panel["series"] if series["method"] == "q_dsgd")
     assert curve["y"][-1] == pytest.approx(1 - record["accuracy"], abs=1e-3)
-    (table,) = section.tables
+    table, doubt = section.tables
     assert table.caption.startswith("full, 30\N{NO-BREAK SPACE}dB")
     first = decisions(read_predictions(folder)[Cell("q_dsgd", None, "full", 30.0, 3)])
     row = next(row for row in table.rows if row[0].method == "q_dsgd")  # pyright: ignore[reportAttributeAccessIssue]
     assert row[1] == f"{first['risk_coverage']['aurc']:.3f}"
+    (means,) = (row[1:] for row in doubt.rows if row[0].method == "q_dsgd")  # pyright: ignore[reportAttributeAccessIssue]
+    doubts = first["uncertainty"]
+    assert means[2:4] == tuple(f"{doubts['mutual_information'][which]:.3f}" for which in ("right", "wrong"))
     assert row[2] == "never"  # four validation objects promise nothing
     assert row[5] == f"{first['sets']['lac']['coverage']:.1%}"
     assert "NaN" not in json.dumps(figure.spec(), allow_nan=False)

@@ -4,11 +4,17 @@ Two rules are ours. What may be left out shows the type of what is given, and "(
 that is wrong.
 """
 
+import contextlib
 import dataclasses
+import io
+import sys
 import types
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from airbayes.cli.mistakes import WIDE, columns, plain
+from airbayes.errors import AirbayesError
 
 if TYPE_CHECKING:
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -20,19 +26,36 @@ KINDS = {float: "a number", int: "a whole number", str: "a text", Path: "a path"
 def parse(
     kind: type[Arguments], *, prog: str, description: str, args: list[str], default: Arguments | None = None
 ) -> Arguments:
-    """The dataclass `kind` filled from `args`; help and mistakes end the program, as is usual."""
+    """The dataclass `kind` filled from `args`; help ends the program, a mistake is an error like any other."""
     import tyro
 
     with_default: dict[str, Any] = {} if default is None else {"default": default}
-    with _own_rules():
-        return tyro.cli(
-            kind,
-            prog=prog,
-            description=description,
-            args=args,
-            config=(tyro.conf.FlagCreatePairsOff,),
-            **with_default,
-        )
+
+    def read() -> Arguments:
+        with _own_rules():
+            return tyro.cli(
+                kind,
+                prog=prog,
+                description=description,
+                args=args,
+                config=(tyro.conf.FlagCreatePairsOff,),
+                **with_default,
+            )
+
+    box = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(box):
+            given = read()
+        sys.stderr.write(box.getvalue())  # warnings
+        return given
+    except SystemExit as end:
+        if not end.code:
+            raise
+    box = io.StringIO()
+    # Once more, with room: the words are said as they are in all other errors.
+    with columns(WIDE), contextlib.redirect_stderr(box), contextlib.suppress(SystemExit):
+        read()
+    raise AirbayesError(plain(box.getvalue(), prog))
 
 
 def _own_rules() -> "ConstructorRegistry":

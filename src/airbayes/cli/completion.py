@@ -5,13 +5,13 @@ What can be completed is read from the commands' own help, so it is never behind
 
 import contextlib
 import io
-import os
 import re
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from airbayes.cli.commands import COMMANDS, load_command
+from airbayes.cli.mistakes import columns
 from airbayes.errors import AirbayesError
 
 USAGE = """\
@@ -72,17 +72,10 @@ def pages() -> Iterator[Page]:
 
 def _help(run, words: list[str]) -> str:
     """What a command prints when asked for help."""
-    bytes_, before = io.BytesIO(), os.environ.get("COLUMNS")
+    bytes_ = io.BytesIO()
     printed = io.TextIOWrapper(bytes_, encoding="utf-8")  # with an encoding that has the boxes `options_of` looks for
-    os.environ["COLUMNS"] = WIDTH
-    try:
-        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-            run([*words, "--help"])
-    finally:
-        if before is None:
-            del os.environ["COLUMNS"]
-        else:
-            os.environ["COLUMNS"] = before
+    with columns(WIDTH), contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        run([*words, "--help"])
     printed.flush()
     return bytes_.getvalue().decode()
 

@@ -57,9 +57,10 @@ def zsh(pages: Sequence[Page]) -> str:
         "# zsh completion of airbayes",
         "_airbayes() {",
         "  local -a commands options first values",
+        "  local files=1",
         f"  commands=({' '.join(described)})",
         "  if (( CURRENT == 2 )); then",
-        "    _describe command commands",
+        "    if [[ $PREFIX == -* ]]; then compadd -- --help --version; else _describe command commands; fi",
         "    return",
         "  fi",
         '  case "$words[2] $words[3]" in',
@@ -71,6 +72,7 @@ def zsh(pages: Sequence[Page]) -> str:
             f"      options=({' '.join(page.options)})",
             f"      first=({' '.join(page.values)})",
         ]
+        lines += [] if page.takes_files else ["      (( CURRENT == 3 )) && files=0"]
         known = {name: values for name, values in page.options.items() if values}
         if known:
             lines += ['      case "$words[CURRENT-1]" in']
@@ -85,7 +87,7 @@ def zsh(pages: Sequence[Page]) -> str:
         "    compadd -a options",
         "  else",
         "    (( CURRENT == 3 )) && compadd -a first",
-        "    _files",
+        "    (( files )) && _files",
         "  fi",
         "}",
         'if [[ "$funcstack[1]" == _airbayes ]]; then _airbayes "$@"; else compdef _airbayes airbayes; fi',
@@ -93,21 +95,39 @@ def zsh(pages: Sequence[Page]) -> str:
     return "\n".join(lines) + "\n"
 
 
+# Of fish's own helpers none looks at the place of a word: a folder named `run` would pass for the command.
+FISH_HELPERS = """\
+# fish completion of airbayes
+function __airbayes_after -d 'the words typed so far begin with these'
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l many (count $argv)
+    test (count $words) -ge $many; and test "$words[1..$many]" = "$argv"
+end
+function __airbayes_next -d 'the word to complete is the first after these'
+    set -l words (commandline -opc)
+    set -e words[1]
+    test "$words" = "$argv"
+end
+complete -c airbayes -n __airbayes_next -f -l help
+complete -c airbayes -n __airbayes_next -f -l version
+"""
+
+
 def fish(pages: Sequence[Page]) -> str:
-    lines = ["# fish completion of airbayes"]
+    lines = []
     for page in pages:
-        summary = _quoted(page.summary)
         if len(page.words) == 1:
-            lines.append(f"complete -c airbayes -n __fish_use_subcommand -f -a {page.name} -d '{summary}'")
-            seen = f"__fish_seen_subcommand_from {page.name}"
-        else:
-            seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in page.words)
+            summary = _quoted(page.summary)
+            lines.append(f"complete -c airbayes -n __airbayes_next -f -a {page.name} -d '{summary}'")
+        words = " ".join(page.words)
         if page.values:
-            lines.append(f"complete -c airbayes -n '{seen}' -a '{' '.join(page.values)}'")
+            no_files = "" if page.takes_files else " -f"
+            lines.append(f"complete -c airbayes -n '__airbayes_next {words}'{no_files} -a '{' '.join(page.values)}'")
         for name, values in page.options.items():
             given = f" -x -a '{' '.join(values)}'" if values else ""
-            lines.append(f"complete -c airbayes -n '{seen}' -l {name.removeprefix('--')}{given}")
-    return "\n".join(lines) + "\n"
+            lines.append(f"complete -c airbayes -n '__airbayes_after {words}' -l {name.removeprefix('--')}{given}")
+    return FISH_HELPERS + "\n".join(lines) + "\n"
 
 
 def _quoted(text: str) -> str:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from airbayes.cli.arguments import parse
+from airbayes.cli.mistakes import did_you_mean
 from airbayes.cli.progress import make_console
 from airbayes.data.object_file import save_objects
 from airbayes.data.objects import ObjectSet
@@ -84,8 +85,9 @@ def data_command(args: list[str]) -> int:
         console.out(USAGE, end="", highlight=False)
         return 0 if args else 2
     if args[0] not in commands:
+        meant = did_you_mean(args[0], list(commands))
         raise AirbayesError(
-            f"Unknown command {args[0]!r}. Commands: {', '.join(commands)}. See `airbayes data --help`."
+            f"Unknown command {args[0]!r}.{meant} Commands: {', '.join(commands)}. See `airbayes data --help`."
         )
     return commands[args[0]](args[1:], console)
 

@@ -4,13 +4,16 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
-from airbayes.errors import DataError, ResultsError
+from airbayes.errors import ResultsError
 from airbayes.text import printable
+
+if TYPE_CHECKING:
+    from airbayes.experiment.cells import Cell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +25,8 @@ class DecideOptions:
     coverage: float = 0.9
     """How often a prediction set is to hold the true class, 0 to 1."""
     strange: tuple[Path, ...] = ()
-    """Object sets (.npz) with classes that the run has not learned: how well are they told from known objects?"""
+    """Object sets (.npz) with classes that the run has not learned: how well are they told from known objects? Stored
+    beside the run and shown in its report, for every method."""
     json: bool = False
     """Print JSON instead of tables."""
     debug: bool = False
@@ -66,9 +70,13 @@ def decide_command(args: list[str]) -> int:
     shown = choose(rows, wanted, folder, "predictions")
     names = _class_names(folder, read_prediction(folder, shown).test.probabilities.shape[1])
     found = {row.cell: decisions(read_prediction(folder, row), promise) for row in rows}
-    record = found[shown.cell]
     if options.strange:
-        record["strange"] = _strange(folder, wanted, shown.cell, options.strange)
+        _measure_strange(folder, shown.cell, options.strange)
+    for cell, strange in _stored_strange(folder).items():
+        if cell in found:
+            found[cell]["strange"] = strange
+    record = found[shown.cell]
+    page = _report_again(folder) if options.strange else None
     path = write_decisions(folder, names, found)
     if options.json:
         sys.stdout.write(json.dumps({"cell": str(shown.cell), "class_names": names, **record}, allow_nan=False) + "\n")
@@ -79,6 +87,8 @@ def decide_command(args: list[str]) -> int:
     console.print(f"{printable(str(shown.cell), 200)}, agent 0", markup=False)
     print_decisions(record, names, console)
     console.print(f"Written, {plural(len(found), 'cell')}: {printable(str(path), 400)}", markup=False)
+    if page is not None:
+        console.print(f"The strange objects are in the report, too: {printable(str(page), 400)}", markup=False)
     return 0
 
 
@@ -89,24 +99,30 @@ def _class_names(folder: Path, count: int) -> tuple[str, ...]:
     return names if len(names) == count else tuple(f"class {index}" for index in range(count))
 
 
-def _strange(folder: Path, wanted, cell, paths: tuple[Path, ...]) -> dict:
+def _measure_strange(folder: Path, shown: "Cell", paths: tuple[Path, ...]) -> None:
+    """Store how strange the objects of unlearned classes look to the shown cell, and to each method's best."""
     from airbayes.data import load_objects
-    from airbayes.experiment.calibration import held_out_objects, tell_strange
-    from airbayes.experiment.trained import open_trained
+    from airbayes.experiment.strange import best_cells, learned_classes, measure_strange, unlearned
 
-    trained = open_trained(folder, dataclasses.replace(wanted, method=cell.variant, seed=cell.seed))
-    if trained.stored.cell != cell:
-        raise ResultsError(f"{folder} has no samples of {cell}; run with --saved-samples, or choose with --method.")
-    clouds, classes = [], {}
-    for path in paths:
-        objects = load_objects(path)
-        for row in range(len(objects)):
-            name = objects.class_names[objects.label[row]]
-            if name not in trained.class_names:
-                clouds.append(objects.cloud(row))
-                classes[name] = classes.get(name, 0) + 1
-    if not clouds:
-        listed = ", ".join(printable(name, 20) for name in trained.class_names)
-        raise DataError(f"--strange: all objects are of classes that the run has learned ({listed}).")
-    known = held_out_objects(folder, trained, "test").clouds
-    return {"classes": classes, "known": len(known), "scores": tell_strange(trained, known, clouds)}
+    learned = learned_classes(folder)
+    measure_strange(folder, unlearned(map(load_objects, paths), learned), [shown, *best_cells(folder)])
+
+
+def _stored_strange(folder: Path) -> "dict[Cell, dict]":
+    """What --strange, or a run that left classes out, has measured; by cell."""
+    from airbayes.experiment.strange_files import read_strange
+
+    stored = read_strange(folder)
+    if stored is None:
+        return {}
+    return {
+        cell: {"classes": stored.classes, "known": scores.known.shape[1], "scores": scores.told_apart()}
+        for cell, scores in stored.cells.items()
+    }
+
+
+def _report_again(folder: Path) -> Path:
+    """The page shows strange objects, so it is made anew when they have been measured."""
+    from airbayes.report.html import REPORT, read_run, write_report
+
+    return write_report([read_run(folder)], folder / REPORT)

@@ -59,7 +59,8 @@ def _print_threshold(record: dict, console: Console) -> None:
 
 
 def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
-    table = Table("prediction sets", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("prediction sets", no_wrap=True, min_width=max(map(len, sets)))
     for name in ("coverage", "mean size", "empty", "single"):
         table.add_column(name, justify="right")
     for name in class_names:

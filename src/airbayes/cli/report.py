@@ -17,8 +17,10 @@ class ReportOptions:
     """File to write; report.html in the folder, or for several folders in the current one, when left out."""
     open: bool = False
     """Show the page in the browser."""
-    objects: bool | None = None
-    """Draw a few test objects as point clouds, with their points in the page; only simulated ones when left out."""
+    objects: bool = False
+    """Draw a few test objects as point clouds, with their points in the page; when left out, only simulated ones."""
+    no_objects: bool = False
+    """Draw none, not even simulated ones."""
     quiet: bool = False
     """Print errors only."""
     debug: bool = False
@@ -50,6 +52,9 @@ def report_command(args: list[str]) -> int:
             raise AirbayesError(
                 f"{folder} is no results folder: it is not there. `airbayes run` writes one.\n  {USAGE}"
             )
+    if options.objects and options.no_objects:
+        raise AirbayesError("--objects and --no-objects exclude each other; give one.")
+    drawn = True if options.objects else False if options.no_objects else None
     out = options.out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise AirbayesError(f"--out {out}: need a file in a folder that exists.")
@@ -60,7 +65,7 @@ def report_command(args: list[str]) -> int:
         runs = []
         for folder in folders:
             try:
-                runs.append(read_run(folder, options.objects))
+                runs.append(read_run(folder, drawn))
             except ResultsError as error:
                 raise ResultsError(f"{error}\n  Give the folders of finished runs: {USAGE}") from error
         write_report(runs, out)

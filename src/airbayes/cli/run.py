@@ -290,7 +290,15 @@ def _compute(
     from airbayes.experiment.reporter import Silent
     from airbayes.experiment.results_file import SUMS
     from airbayes.experiment.sample_files import FOLDER as SAMPLES
-    from airbayes.experiment.store import CLAIMS_FILE, read_dataset, read_graphs, write_partial_results, write_results
+    from airbayes.experiment.store import (
+        CLAIMS_FILE,
+        STRANGE,
+        read_dataset,
+        read_graphs,
+        write_partial_results,
+        write_results,
+    )
+    from airbayes.experiment.strange import measure_own_strange
     from airbayes.experiment.team import TeamJournal, wait_for_all
     from airbayes.experiment.tracking import EVENTS
     from airbayes.report.claims import claims_table, missing_for_claims, write_claims
@@ -323,6 +331,11 @@ def _compute(
         if any(record.verdict != "not measured" for record in records):
             write_claims(folder, dataset, records)
             written.append(CLAIMS_FILE)
+    try:
+        strange = [STRANGE] if measure_own_strange(folder, config) else []
+    except AirbayesError as error:  # a section of the report, not the run
+        journal.tell(f"Objects of classes that were left out could not be scored: {error}")
+        strange = []
     page = write_report([make_run(folder, config, dataset)], folder / REPORT)
     journal.clear()  # last: what is killed before this is written again
     show_tables(dataset, config, console)  # when all is written: a reader such as `head` may leave early
@@ -330,7 +343,7 @@ def _compute(
         console.print()
         show_claims(records, console)
     folders = [name for name in (PREDICTIONS, SAMPLES) if (folder / name).is_dir()]
-    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *written, *folders, REPORT]
+    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *written, *folders, *strange, REPORT]
     console.print(f"\nWritten to {folder}: {', '.join(names)}")
     console.print(f"Report, for your browser: {page}", markup=False, soft_wrap=True)
     if options.json:

@@ -23,7 +23,7 @@ from airbayes.experiment.predictive_observer import BLOCK
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.toml_io import load_config
 from airbayes.experiment.trained import Trained
-from airbayes.metrics.ood import auroc, energy, false_alarms, uncertainty_scores
+from airbayes.metrics.ood import energy, uncertainty_scores
 from airbayes.models import PointNetClassifier
 from airbayes.models.max_pool import dense_max_pool_plain
 
@@ -67,23 +67,12 @@ def held_out_objects(folder: Path, trained: Trained, which: str) -> HeldOut:
     return HeldOut([source.cloud(index) for index in part.index.tolist()], part)
 
 
-def tell_strange(
-    trained: Trained, known: Sequence[np.ndarray], strange: Sequence[np.ndarray]
-) -> dict[str, dict[str, float]]:
-    """How well each score tells objects of classes that were not learned from test objects."""
-    of_known, of_strange = (_all_scores(trained, clouds) for clouds in (known, strange))
-    return {
-        name: {
-            "auroc": auroc(values, of_strange[name]),
-            "false_alarms_at_95": false_alarms(values, of_strange[name]),
-        }
-        for name, values in of_known.items()
-    }
-
-
-def _all_scores(trained: Trained, clouds: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+def all_scores(trained: Trained, clouds: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Every score of `metrics.ood`, higher where an object is stranger."""
     found: Predictions = predict_clouds(trained, clouds)
-    scores = uncertainty_scores(found.probabilities, found.mutual_information)
+    # One θ cannot disagree with itself: not even by rounding, which would order the objects.
+    disagreement = found.mutual_information if len(trained.theta) > 1 else np.zeros(len(clouds), np.float32)
+    scores = uncertainty_scores(found.probabilities, disagreement)
     return scores | {"energy": energy(_outputs(trained, clouds))}
 
 

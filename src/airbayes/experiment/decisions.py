@@ -17,12 +17,12 @@ import numpy as np
 from airbayes.errors import AirbayesError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.prediction_files import CellPredictions, Part
+from airbayes.experiment.store import DECISIONS_FILE
 from airbayes.files import write_text
 from airbayes.metrics.conformal import SET_KINDS, SetKind, calibrate, coverage_interval, prediction_sets, scores_for
 from airbayes.metrics.ood import uncertainty_scores
 from airbayes.metrics.selective import Threshold, risk_coverage, threshold_for_risk
 
-DECISIONS_FILE = "decisions.json"
 CURVE_POINTS = 200  # of a risk-coverage curve, at most
 CALIBRATION_SEED, TEST_SEED, VIEW_SEED = 1, 2, 0  # of what is random: u of APS, and the view of each object
 

@@ -58,6 +58,7 @@ SGLD = _reference(
     title="{Bayesian} Learning via Stochastic Gradient {Langevin} Dynamics",
     author="Welling, Max and Teh, Yee Whye",
     booktitle="Proceedings of the 28th International Conference on Machine Learning (ICML)",
+    pages="681--688",
     year="2011",
 )
 DSGD = _reference(
@@ -77,6 +78,9 @@ CHOCO = _reference(
     title="Decentralized Stochastic Optimization and Gossip Algorithms with Compressed Communication",
     author="Koloskova, Anastasia and Stich, Sebastian U. and Jaggi, Martin",
     booktitle="Proceedings of the 36th International Conference on Machine Learning (ICML)",
+    series="Proceedings of Machine Learning Research",
+    volume="97",
+    pages="3478--3487",
     year="2019",
 )
 QSGD = _reference(
@@ -85,6 +89,7 @@ QSGD = _reference(
     title="{QSGD}: Communication-Efficient {SGD} via Gradient Quantization and Encoding",
     author="Alistarh, Dan and Grubic, Demjan and Li, Jerry and Tomioka, Ryota and Vojnovic, Milan",
     booktitle="Advances in Neural Information Processing Systems 30",
+    pages="1709--1720",
     year="2017",
 )
 GOLOMB = _reference(
@@ -117,6 +122,7 @@ TAMED = _reference(
     journal="Stochastic Processes and their Applications",
     volume="129",
     number="10",
+    pages="3638--3663",
     year="2019",
 )
 POINTNET = _reference(
@@ -133,6 +139,9 @@ ECE = _reference(
     title="Obtaining Well Calibrated Probabilities Using {Bayesian} Binning",
     author="Naeini, Mahdi Pakdaman and Cooper, Gregory F. and Hauskrecht, Milos",
     booktitle="Proceedings of the AAAI Conference on Artificial Intelligence",
+    volume="29",
+    number="1",
+    pages="2901--2907",
     year="2015",
 )
 CALIBRATION = _reference(
@@ -141,6 +150,9 @@ CALIBRATION = _reference(
     title="On Calibration of Modern Neural Networks",
     author="Guo, Chuan and Pleiss, Geoff and Sun, Yu and Weinberger, Kilian Q.",
     booktitle="Proceedings of the 34th International Conference on Machine Learning (ICML)",
+    series="Proceedings of Machine Learning Research",
+    volume="70",
+    pages="1321--1330",
     year="2017",
 )
 ENSEMBLES = _reference(
@@ -149,6 +161,7 @@ ENSEMBLES = _reference(
     title="Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles",
     author="Lakshminarayanan, Balaji and Pritzel, Alexander and Blundell, Charles",
     booktitle="Advances in Neural Information Processing Systems 30",
+    pages="6402--6413",
     year="2017",
 )
 RHAT = _reference(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 CONFIG, SUMMARY, RESULTS, GRAPHS = "config.toml", "summary.json", "results.nc", "graphs"
 CLAIMS_FILE, REPORT_FILE = "claims.json", "report.html"  # of these results; written by the report
+DECISIONS_FILE, STRANGE = "decisions.json", "strange"  # the same; written by `airbayes decide`
 DIVERGED = "diverged"  # last good states
 PARTIAL = "partial.nc"  # what a run has finished so far
 LOCK = ".lock"  # while a run is under way
@@ -177,8 +178,9 @@ def write_folder(
     predictions: dict[Cell, CellPredictions],
 ) -> None:
     """config.toml (complete, runs again as it is), results.nc, and last summary.json: a folder with it is complete."""
-    for old in (SUMMARY, CLAIMS_FILE, REPORT_FILE, SUMS):
+    for old in (SUMMARY, CLAIMS_FILE, REPORT_FILE, DECISIONS_FILE, SUMS):
         (folder / old).unlink(missing_ok=True)
+    shutil.rmtree(folder / STRANGE, ignore_errors=True)
     for name, edges in graphs.items():
         (folder / GRAPHS).mkdir(exist_ok=True)
         write_atomically(folder / GRAPHS / name, lambda copy, edges=edges: copy.write_bytes(edges))

@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 from collections.abc import Sequence
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from airbayes import __version__
 from airbayes.report.html.compare import compare_section
@@ -13,6 +14,9 @@ from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
 from airbayes.report.html.sections import make_sections
 from airbayes.report.html.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 SCRIPTS = (
     "tools.js",
@@ -66,6 +70,7 @@ def render_page(runs: Sequence[Run]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["method_class"] = method_class
+    environment.filters["with_code"] = with_code
     environment.policies["json.dumps_kwargs"] = {
         "sort_keys": False,
         "allow_nan": False,
@@ -83,6 +88,16 @@ def render_page(runs: Sequence[Run]) -> str:
         style_hash=_sha256(style),
         script_hash=_sha256(script),
     )
+
+
+def with_code(text: str) -> "Markup":
+    """What stands between `backticks` as code; every part is escaped, whoever wrote it."""
+    from markupsafe import Markup
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one is left over: no code
+        return Markup("{}").format(text)
+    return Markup("").join(Markup("<code>{}</code>" if i % 2 else "{}").format(each) for i, each in enumerate(parts))
 
 
 def _asset(name: str) -> str:

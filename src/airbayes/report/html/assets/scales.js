@@ -17,7 +17,7 @@ function ticks(range, count, log) {
         const value = step * 10 ** power;
         if (value >= low * 0.999 && value <= high * 1.001) found.push(value);
       }
-    return found.length > 1 ? found : [low, high].map((value) => Number(value.toPrecision(2)));
+    return found.length > 1 ? found : ticks(range, Math.min(count, 3), false); // less than a decade: even steps
   }
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));

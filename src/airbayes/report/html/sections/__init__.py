@@ -18,6 +18,7 @@ from airbayes.report.html.sections.objects import objects_section
 from airbayes.report.html.sections.power import power_section
 from airbayes.report.html.sections.reliability import reliability_section
 from airbayes.report.html.sections.setup import setup_section
+from airbayes.report.html.sections.strange import strange_section
 from airbayes.report.html.sections.transition import transition_section
 
 SECTIONS: tuple[Callable[[Run], Section | None], ...] = (
@@ -30,6 +31,7 @@ SECTIONS: tuple[Callable[[Run], Section | None], ...] = (
     scores_section,
     confusion_section,
     decisions_section,
+    strange_section,
     objects_section,
     network_section,
     transition_section,

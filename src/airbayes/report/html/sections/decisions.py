@@ -52,11 +52,14 @@ def decisions_section(run: Run) -> Section | None:
         "its answers are then wrong. The table shows what can be promised: a threshold chosen on validation objects, "
         "and sets of classes that hold the true one with a wanted probability.",
         (figure,),
-        (_table(run, found, graphs[0], snrs[-1]),),
+        (_table(run, found, graphs[0], snrs[-1]), _doubt_table(run, found, graphs[0], snrs[-1])),
         notes=(
             f"First seed, agent 0. Threshold: at most {USUAL.max_error:.0%} wrong answers with probability "
             f"{1 - USUAL.delta:.0%} over the validation objects. Sets: LAC, to hold the truth {USUAL.coverage:.0%} of "
-            "the time. Both assume objects like those of the validation set; every physical object counts once.",
+            "the time. Both assume objects like those of the validation set; every physical object counts once. Of "
+            "objects of other classes `airbayes decide RUN --strange FILE` says more, here and in the terminal.",
+            "Doubt is the entropy of the answer. Its epistemic part is what more data could remove, its aleatoric part "
+            "what lies in the object; a model that knows itself doubts its wrong answers more.",
         ),
     )
 
@@ -132,4 +135,28 @@ def _table(run: Run, found: dict, topology: str, snr: float) -> Table:
         ("Method", "AURC", "Answers", "answered", "of these wrong", "truth in set", "classes in set"),
         tuple(rows),
         (0, 2),
+    )
+
+
+def _doubt_table(run: Run, found: dict, topology: str, snr: float) -> Table:
+    """The two parts of the uncertainty, over right and over wrong answers: a good model doubts the wrong ones."""
+    rows = []
+    for variant in run.variants:
+        record = _of(run, found, variant, topology, snr)
+        if record is not None:
+            kinds = ("entropy", "mutual_information", "expected_entropy")
+            means = [f"{record['uncertainty'][kind][which]:.3f}" for kind in kinds for which in ("right", "wrong")]
+            rows.append((Cell(label(variant), variant), *means))
+    return Table(
+        f"{show_topology(topology)}, {decibels(snr)}: mean doubt in nats, where the answer is right and wrong",
+        (
+            "Method",
+            "all: right",
+            "all: wrong",
+            "epistemic: right",
+            "epistemic: wrong",
+            "aleatoric: right",
+            "aleatoric: wrong",
+        ),
+        tuple(rows),
     )
