@@ -55,12 +55,13 @@ class SweepRun:
             return None
         if self.options.address is None:
             self._warn(workers_of(self.options))
-        with open_cluster(self.options, self.journal.folder.parent, len(waiting)) as client:
+        folder, tell = self.journal.folder.parent, self.journal.tell
+        with open_cluster(self.options, folder, len(waiting), tell) as (client, workforce):
             self._warn_of_cluster(client.nthreads() if self.options.address else {})
             with show_sweep(self.console) as show:
                 sweep = Sweep(waiting, len(self.units) - len(waiting), self.config.sampling.steps, show)
                 stop_all = lambda reason: write_text(self.journal.folder / STOP, reason)  # noqa: E731
-                OnDask(client, sweep, self.task_of, self.journal.stop, stop_all, self.journal.tell).run()
+                OnDask(client, sweep, self.task_of, self.journal.stop, stop_all, tell, workforce).run()
         return self._end(sweep)
 
     def waiting(self, units: list[Unit]) -> list[Unit]:
