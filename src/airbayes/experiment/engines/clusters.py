@@ -109,7 +109,7 @@ def slurm_cluster(options: EngineOptions, folder: Path) -> Any:
     logs.mkdir(parents=True, exist_ok=True)
     lifetime = seconds_of(options.walltime or "")
     return SLURMCluster(
-        job_cls=PromptJob,
+        job_cls=PromptJob,  # pyright: ignore[reportArgumentType]: they say Job and mean type[Job]
         queue=options.queue,
         account=options.account,
         cores=1,
