@@ -71,9 +71,9 @@ def test_without_slurm_it_says_so(capsys, monkeypatch):
 
 
 def test_an_interface_that_is_not_there_is_named(capsys, tmp_path, monkeypatch):
-    sbatch = tmp_path / "sbatch"
-    sbatch.write_text("#!/bin/sh\n")
-    sbatch.chmod(0o755)
+    for name in ("sbatch", "squeue", "scancel"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     args = ["--engine=slurm", "--memory=1GB", "--walltime=01:00:00", "--interface=ib77"]
     text = refused(capsys, *args)

@@ -243,3 +243,22 @@ def test_short_forms():
         "0.010…0.200",
         "12.3…4,567",
     ]
+
+
+def test_cells_that_failed_are_shown_and_not_waited_for():
+    time = Clock()
+    state = RunState(CONFIG, CELLS, time)
+    out = io.StringIO()
+    lines = LineReporter(Console(file=out, width=120), state)
+    half_way(state, clock=time)
+    left = state.eta_s()
+    lost = GROUPS["cd_dsgld:common"]
+    for each in (state, lines):
+        each.failed(lost, "RuntimeError: out of memory\nin a kernel")
+    assert "cd_dsgld:common: 8 cells failed: RuntimeError: out of memory; the others go on" in out.getvalue()
+    assert left > 0
+    assert not state.eta_s() > 0
+    shown = io.StringIO()
+    Console(file=shown, width=120, height=40).print(LiveTable(state))
+    assert ", 8 failed" in shown.getvalue().splitlines()[0]
+    assert [row.status for row in choose_rows(state, 40)].count("failed") == 8

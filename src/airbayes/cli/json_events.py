@@ -4,6 +4,7 @@
     {"event": "compiled", "time": …, "variant": …, "seconds": 3.2}
     {"event": "progress", "time": …, "variant": …, "step": 400, "steps": 5000, "steps_per_s": …, "left_s": …,
      "cells": […]}
+    {"event": "failed", "time": …, "variant": …, "cells": […], "error": "ValueError: …"}
     {"event": "finish", "time": …, "variant": …, "cells": […]}
     {"event": "done", "time": …, "status": "complete", "folder": …, "files": […]}
 
@@ -72,6 +73,10 @@ class JsonReporter:
             cells=self.seen or [],
         )
         self.seen = None
+
+    def failed(self, cells: list[Cell], text: str) -> None:
+        self.seen = None
+        self.write("failed", variant=cells[0].variant, cells=[about(cell) for cell in cells], error=text)
 
     def finish(self, variant: str, results: list[CellResult]) -> None:
         cells = []

@@ -10,11 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from airbayes.cli.run_state import COMPILING, DIVERGED, DONE, RUNNING, WAITING, CellState, RunState
+from airbayes.cli.run_state import COMPILING, DIVERGED, DONE, FAILED, RUNNING, WAITING, CellState, RunState
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.headline import NAMES, shown_names
 
-STYLES = {WAITING: "dim", COMPILING: "yellow", RUNNING: "cyan", DONE: "green", DIVERGED: "bold red"}
+STYLES = {WAITING: "dim", COMPILING: "yellow", RUNNING: "cyan", DONE: "green", DIVERGED: "bold red", FAILED: "bold red"}
 GAP, STATUS_WIDTH = 2, 9  # between columns; a width that does not change with every word
 AROUND = 6  # lines of the screen that are not rows: title, header, rule, bar, prompt
 LEVELS: tuple[Callable[[Cell], tuple], ...] = (
@@ -43,7 +43,7 @@ class Row:
                 return status
         if WAITING in found:
             return WAITING if found == {WAITING} else RUNNING  # some are done, the others wait for their batch
-        return DIVERGED if found == {DIVERGED} else DONE
+        return found.pop() if len(found) == 1 else DONE
 
 
 class LiveTable:
@@ -143,8 +143,10 @@ def _title(state: RunState, width: int) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(state.config.name, style="bold")
     text.append(f"  {done} of {len(state.cells)} cells done")
-    if lost:
-        text.append(f", {lost} diverged", style="bold red")
+    failed = sum(one.status == FAILED for one in state.cells.values())
+    for count, word in ((lost, DIVERGED), (failed, FAILED)):
+        if count:
+            text.append(f", {count} {word}", style="bold red")
     text.append(f"  {clock(state.elapsed_s)}", style="dim")
     return text
 
@@ -160,13 +162,13 @@ def _bar(state: RunState, width: int) -> Table:
 
 
 def _status(state: RunState, row: Row) -> str:
-    status, lost = row.status, sum(one.status == DIVERGED for one in row.states)
-    words = status
+    status = words = row.status
     if status == RUNNING:
         share = sum(one.step for one in row.states) / (state.steps * len(row.states))
         words = f"{100 * share:.0f} %" if share < 1 else "scoring"
-    if lost and status != DIVERGED:
-        words += f", {lost} diverged"
+    for word in (DIVERGED, FAILED):
+        if word != status and (count := sum(one.status == word for one in row.states)):
+            words += f", {count} {word}"
     return words
 
 

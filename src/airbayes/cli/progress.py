@@ -107,6 +107,12 @@ class LineReporter:
             for cell in cells:
                 self.say(f"{cell}: step {step:,}{self._numbers([cell])}")
 
+    def failed(self, cells: "list[Cell]", text: str) -> None:
+        from airbayes.text import printable
+
+        first = printable(text.split("\n")[0], 300)
+        self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')} failed: {first}; the others go on")
+
     def finish(self, variant: str, results: "list[CellResult]") -> None:
         numbers = self._numbers([result.cell for result in results])
         self.say(f"{variant}: {outcome(results)} in {time.monotonic() - self.started:.1f} s{numbers}")

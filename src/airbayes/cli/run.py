@@ -199,8 +199,7 @@ def _run(
                         if options.json:
                             _say_done("incomplete", folder, [], UNITS_FAILED)
                         return code
-                _compute(config, folder, journal, options, mesh, console, progress, anew=begun == "anew")
-            return 0
+                return _compute(config, folder, journal, options, mesh, console, progress, anew=begun == "anew")
         except Stopped as stopped:
             if options.json and is_first():
                 _say_done("stopped", folder, [], stopped.reason)
@@ -282,7 +281,9 @@ def _compute(
     progress: Console,
     *,
     anew: bool,
-) -> None:
+) -> int:
+    """All that is not on disk yet, then the results. The exit code."""
+    from airbayes.cli.sweep import say_failures
     from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
     from airbayes.experiment.grid import run_variants
@@ -314,14 +315,23 @@ def _compute(
         builder = in_all(lambda: Builder(config, mesh))
         if mesh is not None:
             show_split(builder, mesh, progress)
-        results = []
-        for done in run_variants(builder, reporter, TeamJournal(journal) if several_processes() else journal):
+        results, failures = [], []
+        if several_processes():  # an error in one of them leaves the others waiting for it: they all end
+            variants = run_variants(builder, reporter, TeamJournal(journal))
+        else:
+            variants = run_variants(builder, reporter, journal, failures)
+        for done in variants:
             results += done
             if is_first():
                 write_partial_results(folder, config, results, builder.problem.attributes())
+    if failures:
+        code = say_failures(config, failures)
+        if options.json:
+            _say_done("incomplete", folder, [], UNITS_FAILED)
+        return code
     if not is_first():
         wait_for_all()
-        return
+        return 0
     write_results(folder, config, results, builder.problem.attributes(), graphs)
     dataset = read_dataset(folder)
     written = write_report_files(dataset, config, folder)
@@ -350,6 +360,7 @@ def _compute(
         _say_done("complete", folder, names)
     if several_processes():
         wait_for_all()
+    return 0
 
 
 def _again(args: list[str]) -> str:

@@ -14,6 +14,7 @@ from airbayes.experiment.reporter import Values
 from airbayes.experiment.results import CellResult
 
 WAITING, COMPILING, RUNNING, DONE, DIVERGED = "waiting", "compiling", "running", "done", "diverged"
+FAILED = "failed"  # its batch ended with an error
 
 
 @dataclasses.dataclass
@@ -69,6 +70,11 @@ class RunState:
             if lost[index]:
                 state.status = DIVERGED
 
+    def failed(self, cells: list[Cell], text: str) -> None:
+        for cell in cells:
+            self.cells[cell].status = FAILED
+        self.batch = []
+
     def finish(self, variant: str, results: list[CellResult]) -> None:
         for result in results:
             state = self.cells[result.cell]
@@ -115,8 +121,9 @@ class RunState:
         if not known:
             return math.nan
         usual = sum(seconds for seconds, _ in pace.values()) / max(sum(count for _, count in pace.values()), 1)
-        return sum(
+        left = [
             (self.steps - state.step) * known.get(cell.variant, usual)
             for cell, state in self.cells.items()
-            if state.status not in (DONE, DIVERGED) or state.step < self.steps
-        )
+            if state.status != FAILED and (state.status not in (DONE, DIVERGED) or state.step < self.steps)
+        ]
+        return sum(left, 0.0)

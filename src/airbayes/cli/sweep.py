@@ -12,12 +12,21 @@ from airbayes.experiment.engines.on_dask import OnDask
 from airbayes.experiment.engines.options import EngineOptions, parse_shard
 from airbayes.experiment.engines.sweep import Standing, Sweep
 from airbayes.experiment.engines.units import Unit, cells_at, share_of, too_few_units, units_of
-from airbayes.experiment.engines.work import FAILED, STOP, Task
+from airbayes.experiment.engines.work import STOP, Task
+from airbayes.experiment.failures import FAILED, Failure, failures_text
 from airbayes.experiment.journal import Journal, Stopped
 from airbayes.experiment.toml_io import dump_config
 from airbayes.files import write_text
 
 FAILED_UNITS = 1  # exit code
+
+
+def say_failures(config: ExperimentConfig, failures: list[Failure]) -> int:
+    """Of a run in this process, as of a sweep. The exit code."""
+    units = {tuple(cells_at(config, unit.cells)): unit for unit in units_of(config)}
+    named = [(str(units[tuple(failure.cells)]), failure) for failure in failures]
+    sys.stderr.write(failures_text(named, len(units)))
+    return FAILED_UNITS
 
 
 class SweepRun:
@@ -55,12 +64,13 @@ class SweepRun:
             return None
         if self.options.address is None:
             self._warn(workers_of(self.options))
-        with open_cluster(self.options, self.journal.folder.parent, len(waiting)) as client:
+        folder, tell = self.journal.folder.parent, self.journal.tell
+        with open_cluster(self.options, folder, len(waiting), tell) as (client, workforce):
             self._warn_of_cluster(client.nthreads() if self.options.address else {})
             with show_sweep(self.console) as show:
                 sweep = Sweep(waiting, len(self.units) - len(waiting), self.config.sampling.steps, show)
                 stop_all = lambda reason: write_text(self.journal.folder / STOP, reason)  # noqa: E731
-                OnDask(client, sweep, self.task_of, self.journal.stop, stop_all, self.journal.tell).run()
+                OnDask(client, sweep, self.task_of, self.journal.stop, stop_all, tell, workforce).run()
         return self._end(sweep)
 
     def waiting(self, units: list[Unit]) -> list[Unit]:
@@ -75,18 +85,16 @@ class SweepRun:
         """Name what failed; then stop as a run in one process does."""
         failed = sweep.of("failed")
         if failed:
-            listed = "\n".join(self._failure(standing) for standing in failed)
-            count = f"{len(failed)} of {len(self.units)} units failed"
-            sys.stderr.write(f"{count}; the same command tries them again:\n{listed}\n")
+            sys.stderr.write(failures_text([self._failure(standing) for standing in failed], len(self.units)))
         reason = self.journal.stop()
         if reason is not None and sweep.of("queued", "running", "stopped"):
             raise Stopped(reason)
         return FAILED_UNITS if failed or sweep.of("queued", "running", "stopped") else None
 
-    def _failure(self, standing: Standing) -> str:
-        place = self.journal.place(cells_at(self.config, standing.unit.cells)) / FAILED
-        details = f"\n    details: {place}" if place.exists() else ""
-        return f"  {standing.unit}: {standing.text}{details}"
+    def _failure(self, standing: Standing) -> tuple[str, Failure]:
+        cells = cells_at(self.config, standing.unit.cells)
+        place = self.journal.place(cells) / FAILED
+        return str(standing.unit), Failure(cells, standing.text, place if place.exists() else None)
 
     def _warn(self, workers: int) -> None:
         if text := too_few_units(self.config, len(self.units), workers):

@@ -9,10 +9,12 @@ from airbayes.compiler import check_compiler
 from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.failures import Failure, error_text, is_disk_full, note_failure
 from airbayes.experiment.finish import finish_cell
+from airbayes.experiment.journal import Journal, Stopped
 from airbayes.experiment.loop import Carry, take_snapshot
 from airbayes.experiment.ready import Ready, ReadyAhead
-from airbayes.experiment.reporter import Reporter
+from airbayes.experiment.reporter import Marked, Reporter
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.sharding import collect
 from airbayes.experiment.team import AnyJournal
@@ -29,13 +31,19 @@ def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | No
     return [result for variant in run_variants(builder, reporter) for result in variant]
 
 
-def run_variants(builder: Builder, reporter: Reporter, journal: AnyJournal | None = None) -> Iterator[list[CellResult]]:
+def run_variants(
+    builder: Builder,
+    reporter: Reporter,
+    journal: AnyJournal | None = None,
+    failures: list[Failure] | None = None,
+) -> Iterator[list[CellResult]]:
     """The results of one variant after the other; while one runs, the next is compiled.
 
     With a journal, batches that were finished before are taken from it, others go on from where they stood. Of several
-    processes only the first has results; the others yield empty lists.
+    processes only the first has results; the others yield empty lists. An error in a batch ends the run, or, with
+    `failures`, is added to them, and the other batches go on.
     """
-    config = builder.config
+    config, reporter = builder.config, Marked(reporter)
     groups = group_by_variant(enumerate_cells(config))
     jobs = [batch for cells in groups.values() for batch in batches_of(cells, config.cells_per_batch)]
     found = [journal.finished(job) if journal else None for job in jobs]
@@ -48,16 +56,33 @@ def run_variants(builder: Builder, reporter: Reporter, journal: AnyJournal | Non
             if not cells_done:
                 reporter.begin(variant, groups[variant], config.sampling.steps)
             if results is None:
-                done += _run_waiting(builder, ahead, reporter, journal)
+                try:
+                    done += _run_waiting(builder, ahead, reporter, journal)
+                except Exception as error:
+                    if failures is None or ends_run(error, reporter):
+                        raise
+                    failures.append(_failure(job, error, journal))
+                    reporter.failed(job, failures[-1].text)
             else:
                 _retell(reporter, job, results, evaluation_steps(config))
                 reporter.resumed(job, config.sampling.steps)
                 done += results
             cells_done += len(job)
             if cells_done == len(groups[variant]):
-                reporter.finish(variant, done)
-                yield done
+                if done or not failures:
+                    reporter.finish(variant, done)
+                    yield done
                 done, cells_done = [], 0
+
+
+def ends_run(error: Exception, reporter: Marked) -> bool:
+    """Whether an error is not the batch's own: someone stops the run, nothing can be stored, or nobody be told."""
+    return isinstance(error, Stopped) or error is reporter.error or is_disk_full(error)
+
+
+def _failure(cells: list[Cell], error: Exception, journal: AnyJournal | None) -> Failure:
+    place = journal.place(cells) if isinstance(journal, Journal) else None
+    return Failure(cells, error_text(error), note_failure(place, error))
 
 
 def _run_waiting(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import jax
 import jax.numpy as jnp
@@ -49,12 +49,16 @@ class ReadyAhead:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def take(self) -> Ready:
-        """The next batch; the one after it is begun. To be asked for once per job."""
-        ready = (self.coming or self._begin(next(self.jobs))).result()
+        """The next batch; the one after it is begun, also where this one fails. To be asked for once per job."""
+        coming = self.coming or self._begin(next(self.jobs))
+        wait([coming])
         alone = self.builder.config.cells_per_batch or self.builder.mesh is not None
         following = None if alone else next(self.jobs, None)
         self.coming = None if following is None else self._begin(following)
-        return ready
+        try:
+            return coming.result()
+        finally:
+            del coming  # it would keep an error, and with it all arrays of a batch that had no room, in memory
 
     def _begin(self, job: list[Cell]) -> "Future[Ready]":
         return self.pool.submit(prepare, self.builder, job, self.journal)

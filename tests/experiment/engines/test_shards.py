@@ -10,7 +10,8 @@ import pytest
 from experiment.engines.sweeps import SOFTMAX, assert_same_files, places
 
 from airbayes.cli.main import main
-from airbayes.experiment.engines.work import FAILED, UNIT_LOCK
+from airbayes.experiment.engines.work import UNIT_LOCK
+from airbayes.experiment.failures import FAILED
 from airbayes.experiment.store import run_lock
 
 
@@ -56,25 +57,36 @@ def test_two_shards_are_the_whole_in_any_order(home, whole, capsys):
     assert "already holds this experiment, complete" in capsys.readouterr().out
 
 
-def test_a_unit_that_fails_is_reported_and_tried_again(home, whole, capsys):
+@pytest.mark.parametrize("engine", [["--shard=0/1"], []], ids=["shard", "plain"])
+def test_a_unit_that_fails_is_reported_and_tried_again(home, whole, capsys, engine):
     assert run("--out", "out", "--shard=0/1", "--time-limit=0") == 75
     poisoned = places(home / "out", SOFTMAX)[1]
     poisoned.mkdir()
     (poisoned / "done").write_text("no folder")  # its results cannot be stored
     capsys.readouterr()
-    assert run("--out", "out", "--shard=0/1", "--quiet", "--json") == 1
+    assert run("--out", "out", *engine, "--quiet", "--json") == 1
     events, text = capsys.readouterr()
-    last = json.loads(events.splitlines()[-1])
+    *before, last = map(json.loads, events.splitlines())
+    if not engine:
+        (failed,) = [event for event in before if event["event"] == "failed"]
+        assert [cell["seed"] for cell in failed["cells"]] == [1]
+        assert "Could not write" in failed["error"]
+        (finished,) = [event for event in before if event["event"] == "finish"]
+        assert [cell["seed"] for cell in finished["cells"]] == [0, 2, 3]
     assert (last["event"], last["status"], last["reason"]) == ("done", "incomplete", "some units failed")
     assert "1 of 4 units failed; the same command tries them again" in text
     assert "unit 1 (sgld, 1 cell): ResultsError: Could not write" in text
+    assert "cells: sgld no network ideal seed 1\n" in text
     assert f"details: {poisoned.relative_to(home) / FAILED}" in text
     assert "Traceback" in (poisoned / FAILED).read_text()
     others = [place for place in places(home / "out", SOFTMAX) if place != poisoned]
     assert all((place / "done" / "manifest.json").exists() for place in others)
     assert not (home / "out" / "results.nc").exists()
     (poisoned / "done").unlink()
-    assert run("--out", "out") == 0  # without a shard it computes what is left
+    assert run("--out", "out", *engine) == 0
+    text = capsys.readouterr().err
+    assert text.count("1 cell, done before") == (4 if engine else 3)  # the failed one alone was computed
+    assert "1 queued, 0 running, 3 done" in text or not engine
     assert_same_files(whole, home / "out")
 
 

@@ -17,6 +17,7 @@ from airbayes.experiment.engines.on_dask import OnDask, run_task
 from airbayes.experiment.engines.sweep import Sweep
 from airbayes.experiment.engines.units import cells_at, share_of, too_few_units, units_of
 from airbayes.experiment.engines.work import Task, work
+from airbayes.experiment.engines.workforce import Patience
 from airbayes.experiment.journal import Journal
 from airbayes.experiment.toml_io import parse_config
 
@@ -149,7 +150,8 @@ def test_a_sweep_that_is_to_stop_does_not_wait_for_workers_that_are_gone(monkeyp
     client, asked = Forsaken(), []
     task_of = lambda unit: Task("/runs/a", LINEAR, "0123", unit.cells, 60.0)  # noqa: E731
     stop = lambda: "Ctrl-C" if client.looks > 2 else None  # noqa: E731
-    running = OnDask(client, make_sweep(), task_of, stop, asked.append, lambda text: None)
+    patience = Patience("tcp://nowhere:1", 60.0, "", lambda text: None)
+    running = OnDask(client, make_sweep(), task_of, stop, asked.append, lambda text: None, patience)
     running.run()
     assert asked == ["Ctrl-C"]
     assert len(running.out) == 1

@@ -9,18 +9,22 @@ import dataclasses
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airbayes.errors import AirbayesError
+from airbayes.experiment.engines.jobs import JobWatch
 from airbayes.experiment.engines.options import EngineOptions
+from airbayes.experiment.engines.workforce import LOCAL_S, THERE_S, Patience, Workforce
 
 if TYPE_CHECKING:
     from distributed.security import Security
 
 LOOPBACK = "127.0.0.1"
+LOGS = "slurm"  # of SLURM jobs, in the results folder
 KEYS = "progress/tls"  # of a run on SLURM jobs; removed with the run's progress at the latest
 DEATHS = 2  # of workers, after which one more gives up a unit
 IGNORE_CTRL_C = "airbayes.experiment.engines.ignore_ctrl_c"  # what a worker loads first
@@ -30,13 +34,19 @@ SETTINGS = {
     "distributed.scheduler.http.routes": [],  # no pages
     "distributed.worker.http.routes": [],
     "distributed.worker.multiprocessing-method": "spawn",
+    # A worker that is being started again may take longer than Dask's 15 s; those that are lost are our matter.
+    "distributed.deploy.lost-worker-timeout": "1 day",
     "distributed.nanny.pre-spawn-environ": {},  # numpy's threads as everywhere: they may decide last bits
 }
 
 
 @contextmanager
-def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[Any]:
-    """A distributed.Client of the cluster that the options name; what was started for it ends with it.
+def open_cluster(
+    options: EngineOptions, folder: Path, units: int, tell: Callable[[str], None]
+) -> Iterator[tuple[Any, Workforce]]:
+    """A distributed.Client of the cluster that the options name, and who looks after its workers.
+
+    What was started for it ends with it.
 
     Dask's types allow for coroutines everywhere, hence Any.
     """
@@ -46,19 +56,23 @@ def open_cluster(options: EngineOptions, folder: Path, units: int) -> Iterator[A
 
     with set_dask(SETTINGS), silence_logging_cmgr(logging.CRITICAL):  # what happens to units is shown by the table
         if options.address is not None:
+            fix = f"Start workers: dask worker {options.address} --nthreads 1"
             with _connect(options) as client:
-                yield client
+                yield client, Patience(options.address, THERE_S, fix, tell)
         elif options.engine == "slurm":
             try:
                 with slurm_cluster(options, folder) as cluster, Client(cluster, set_as_default=False) as client:
-                    jobs = workers_of(options)
-                    cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)  # a job whose time is over is replaced
-                    yield client
+                    watch = watch_jobs(cluster, options, folder, tell)
+                    try:
+                        yield client, watch
+                    finally:
+                        watch.end()
             finally:
                 shutil.rmtree(folder / KEYS, ignore_errors=True)
         else:
+            fix = "They end as soon as they start: is there memory left? Try fewer --workers, or --shard 0/1."
             with local_cluster(options, units) as cluster, Client(cluster, set_as_default=False) as client:
-                yield client
+                yield client, Patience(cluster.scheduler_address, LOCAL_S, fix, tell)
 
 
 def workers_of(options: EngineOptions) -> int:
@@ -88,11 +102,14 @@ def slurm_cluster(options: EngineOptions, folder: Path) -> Any:
     """Jobs with one worker each, which runs one unit at a time on all its cores."""
     from dask_jobqueue.slurm import SLURMCluster
 
+    from airbayes.experiment.engines.slurm_job import PromptJob
+
     security = tls_of(options if options.tls_ca else dataclasses.replace(options, **make_certificate(folder / KEYS)))
-    logs = folder / "slurm"
+    logs = folder / LOGS
     logs.mkdir(parents=True, exist_ok=True)
     lifetime = seconds_of(options.walltime or "")
     return SLURMCluster(
+        job_cls=PromptJob,  # pyright: ignore[reportArgumentType]: they say Job and mean type[Job]
         queue=options.queue,
         account=options.account,
         cores=1,
@@ -111,6 +128,16 @@ def slurm_cluster(options: EngineOptions, folder: Path) -> Any:
         scheduler_options={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
         silence_logs="critical",
     )
+
+
+def watch_jobs(cluster: Any, options: EngineOptions, folder: Path, tell: Callable[[str], None]) -> JobWatch:
+    from airbayes.experiment.engines.slurm_job import call
+
+    advice = (
+        f"A job needs to run {sys.executable}, to see {folder.absolute()}, and to reach {cluster.scheduler_address} "
+        f"(--interface {options.interface}); --queue, --account, --memory and --sbatch must be what SLURM accepts."
+    )
+    return JobWatch(cluster, workers_of(options), (folder / LOGS).absolute(), advice, tell, call)
 
 
 def make_certificate(folder: Path) -> dict[str, Path]:

@@ -15,11 +15,11 @@ from airbayes.errors import ResultsError
 from airbayes.experiment.engines.sweep import Sweep
 from airbayes.experiment.engines.units import Unit
 from airbayes.experiment.engines.work import Task
+from airbayes.experiment.engines.workforce import Workforce
 
 TICK_S = 0.1
 WORKERS_S = 1.0  # between two looks at how many there are
 HELD_S = 2.0  # until a unit that another process holds is tried again
-NO_WORKERS_S = 30.0  # until that is said
 
 
 def run_task(text: str, topic: str, number: int) -> dict:
@@ -54,8 +54,9 @@ class OnDask:
         stop: Callable[[], str | None],
         ask_to_stop: Callable[[str], None],  # all units, wherever they run
         tell: Callable[[str], None],
+        workforce: Workforce,  # sees to the workers, and ends a run that waits for them in vain
     ):
-        self.client, self.sweep, self.task_of = client, sweep, task_of
+        self.client, self.sweep, self.task_of, self.workforce = client, sweep, task_of, workforce
         self.stop, self.ask_to_stop, self.tell = stop, ask_to_stop, tell
         self.out: dict[int, Any] = {}
         self.not_before: dict[int, float] = {}  # units that someone else holds
@@ -66,13 +67,13 @@ class OnDask:
     def run(self) -> None:
         address = self.client.scheduler.address
         try:
-            self._run(address)
+            self._run()
         except (OSError, TimeoutError) as error:  # what Dask raises when a connection is gone
             raise ResultsError(f"Lost the Dask scheduler at {address}.") from error
 
-    def _run(self, address: str) -> None:
+    def _run(self) -> None:
         self.client.subscribe_topic(self.topic, lambda event: self.messages.put(event[1]))
-        stopping, workers, looked, seen = False, 0, 0.0, time.monotonic()
+        stopping, workers, looked = False, 0, 0.0
         while self.out or (not stopping and self.sweep.of("queued")):
             if not stopping and (reason := self.stop()) is not None:
                 stopping = True
@@ -80,14 +81,10 @@ class OnDask:
             if time.monotonic() - looked > WORKERS_S:
                 looked = time.monotonic()
                 workers = self._workers()
-            if workers:
-                seen = time.monotonic()
-            elif stopping:  # nobody is left who could save anything
+            if stopping and not workers:  # nobody is left who could save anything
                 return
-            elif time.monotonic() - seen > NO_WORKERS_S:
-                self.tell(f"No workers at {address} yet; waiting.")
-                seen = time.monotonic()
             if not stopping:
+                self.workforce.look(workers)
                 self._hand_out(workers)
             self._listen()
             self._collect()
@@ -125,6 +122,7 @@ class OnDask:
 
     def _settle(self, number: int, outcome: dict) -> None:
         if outcome["state"] != "held":
+            self.workforce.settled()
             self.sweep.change(number, outcome["state"], outcome["text"])
             return
         self.not_before[number] = time.monotonic() + HELD_S
@@ -140,6 +138,7 @@ class OnDask:
             text = f"its worker died {error.allowed_failures + 1} times, last {error.last_worker.address}"
         else:
             text = f"{type(error).__name__}: {error}"
+        self.workforce.settled()
         self.sweep.change(number, "failed", text)
 
     def _listen(self) -> None:

@@ -162,8 +162,8 @@ def _missing(options: EngineOptions) -> list[str]:
     except ImportError as error:
         return [f"--engine {options.engine} needs Dask ({error}): pip install 'airbayes[cluster]'."]
     if options.engine == "slurm":
-        if shutil.which("sbatch") is None:
-            return ["--engine slurm: there is no sbatch here. Run it where SLURM jobs are submitted."]
+        if absent := [name for name in ("sbatch", "squeue", "scancel") if shutil.which(name) is None]:
+            return [f"--engine slurm: there is no {absent[0]} here. Run it where SLURM jobs are submitted."]
         return _interface_problems(options.interface or "")
     return []
 

@@ -7,7 +7,6 @@ was begun goes on from its last saved state, and a lock keeps two processes from
 
 import dataclasses
 import json
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -16,15 +15,16 @@ from typing import TYPE_CHECKING, Literal
 
 from airbayes import __version__
 from airbayes.errors import ResultsError
+from airbayes.experiment.failures import FAILED, error_text, is_disk_full, note_failure
 from airbayes.experiment.toml_io import parse_config
-from airbayes.files import read_limited, write_text
+from airbayes.files import read_limited
 from airbayes.locks import Locked, locked
 from airbayes.text import printable
 
 if TYPE_CHECKING:
     from airbayes.experiment.build import Builder
 
-UNIT_LOCK, FAILED = "lock", "failed.txt"  # in the folder of a unit
+UNIT_LOCK = "lock"  # in the folder of a unit
 STOP = "stop"  # in progress/: its text is the reason why all units are to save and stop
 
 
@@ -56,7 +56,10 @@ Watch = Callable[[int, bool], None]  # the step a unit has reached, and whether 
 
 
 def work(task: Task, watch: Watch, stop: Callable[[], str | None], tell: Callable[[str], None]) -> Outcome:
-    """Compute a unit unless that was done; whatever goes wrong is an outcome, and hurts no other unit."""
+    """Compute a unit unless that was done; whatever goes wrong is an outcome, and hurts no other unit.
+
+    A full disk is an error: no other unit could be stored either.
+    """
     from airbayes.cache import cache_programs
 
     cache_programs()
@@ -90,10 +93,10 @@ def work(task: Task, watch: Watch, stop: Callable[[], str | None], tell: Callabl
     except Stopped as stopped:
         return Outcome("stopped", stopped.reason)
     except Exception as error:
-        if place is not None:
-            with suppress(ResultsError, OSError):
-                write_text(place / FAILED, traceback.format_exc())
-        return Outcome("failed", f"{type(error).__name__}: {error}")
+        if is_disk_full(error):
+            raise ResultsError(str(error)) from error
+        note_failure(place, error)
+        return Outcome("failed", error_text(error))
 
 
 def stop_asked(folder: Path) -> str | None:
