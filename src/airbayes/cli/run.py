@@ -286,6 +286,7 @@ def _compute(
     from airbayes.cli.sweep import say_failures
     from airbayes.compiler import check_compiler
     from airbayes.experiment.build import Builder
+    from airbayes.experiment.cells import enumerate_cells
     from airbayes.experiment.grid import run_variants
     from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
     from airbayes.experiment.reporter import Silent
@@ -315,14 +316,14 @@ def _compute(
         builder = in_all(lambda: Builder(config, mesh))
         if mesh is not None:
             show_split(builder, mesh, progress)
-        results, failures = [], []
+        results, failures, wanted_cells = [], [], len(enumerate_cells(config))
         if several_processes():  # an error in one of them leaves the others waiting for it: they all end
             variants = run_variants(builder, reporter, TeamJournal(journal))
         else:
             variants = run_variants(builder, reporter, journal, failures)
         for done in variants:
             results += done
-            if is_first():
+            if is_first() and len(results) < wanted_cells:  # else all of it is written next
                 write_partial_results(folder, config, results, builder.problem.attributes())
     if failures:
         code = say_failures(config, failures)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Int, Integer, UInt8, UInt32
 from airbayes.errors import AirbayesError
 
 MAX_PARAMS = 2**28  # keeps 9m + 2t within 32 bits
-WORD = 16
+WORD, BLOCK = 16, 2048
 
 
 class CodeError(AirbayesError):
@@ -78,32 +78,43 @@ def check_padding(bits: UInt8[np.ndarray, " bit"], used: int) -> None:
 
 
 def golomb_bits(mask: Bool[Array, " param"]) -> Int[Array, ""]:
-    """Exact length of the code of a mask, in bits, on the device (jit and vmap)."""
+    """Exact length of the code of a mask, in bits, on the device (jit and vmap).
+
+    A block of places at a time: the loop makes the compiler store the mask first, which it would else compute anew,
+    random numbers and all, for every use of it.
+    """
     m = mask.size
     header = _header(m)
     total = jnp.sum(mask)
     count = jnp.minimum(total, m - total).astype(jnp.uint32)
-    coded = mask ^ (2 * total > m)
+    coded = jnp.pad(mask ^ (2 * total > m), (0, -m % BLOCK)).reshape(-1, BLOCK)
+    coded = coded & (jnp.arange(coded.size).reshape(coded.shape) < m)
     some = jnp.maximum(count, 1)
     m_golomb = jnp.maximum((jnp.uint32(9 * m) + 2 * some) // (13 * some), 1).astype(jnp.int32)
     short = 31 - lax.clz(m_golomb)
-    quotient, remainder = _divide(jnp.arange(m) - _previous(coded) - 1, m_golomb, m)
-    length = quotient + 1 + short + (remainder >= (2 << short) - m_golomb)
-    return header + jnp.sum(jnp.where(coded, length, 0))
+
+    def one_block(since: Int[Array, ""], block: Bool[Array, " place"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """`since`: places between the last coded one and this block."""
+        before, last = _previous(block)
+        place = jnp.arange(BLOCK)
+        gap = place + jnp.where(before < 0, since, -before - 1)
+        quotient, remainder = _divide(gap, m_golomb, m)
+        length = quotient + 1 + short + (remainder >= (2 << short) - m_golomb)
+        return jnp.where(last < 0, since + BLOCK, BLOCK - 1 - last), jnp.sum(jnp.where(block, length, 0))
+
+    return header + jnp.sum(lax.scan(one_block, jnp.zeros((), jnp.int32), coded)[1])
 
 
-def _previous(coded: Bool[Array, " param"]) -> Int[Array, " param"]:
-    """The last coded place before each place, or −1. Places are packed into words of 16 bits, and only the words are
-    scanned: a running maximum over all places took most of the compressor's time on a CPU."""
-    m = coded.size
+def _previous(coded: Bool[Array, " place"]) -> tuple[Int[Array, " place"], Int[Array, ""]]:
+    """The last coded place before each place, and the last of all; −1 where there is none. Places are packed into
+    words of 16 bits, and only the words are scanned."""
     bit = jnp.arange(WORD, dtype=jnp.uint32)
-    rows = jnp.pad(coded, (0, -m % WORD)).reshape(-1, WORD)
-    word = jnp.sum(rows.astype(jnp.uint32) << bit, axis=1, dtype=jnp.uint32)
+    word = jnp.sum(coded.reshape(-1, WORD).astype(jnp.uint32) << bit, axis=1, dtype=jnp.uint32)
     first = WORD * jnp.arange(word.size, dtype=jnp.int32)
-    last = jnp.where(word > 0, first + _highest(word), -1)
-    before = jnp.concatenate([jnp.array([-1], jnp.int32), lax.cummax(last)[:-1]])
+    seen = lax.cummax(jnp.where(word > 0, first + _highest(word), -1))
+    before = jnp.concatenate([jnp.array([-1], jnp.int32), seen[:-1]])
     lower = word[:, None] & ((jnp.uint32(1) << bit) - 1)  # of the same word
-    return jnp.where(lower > 0, first[:, None] + _highest(lower), before[:, None]).reshape(-1)[:m]
+    return jnp.where(lower > 0, first[:, None] + _highest(lower), before[:, None]).reshape(-1), seen[-1]
 
 
 def _highest(word: UInt32[Array, "..."]) -> Int[Array, "..."]:

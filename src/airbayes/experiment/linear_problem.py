@@ -44,6 +44,9 @@ class MomentObserver(Observer):
         shown = min(num_agents, len(self.shown))
         return MomentTracker(*(RunningMoments.empty((rows, self.num_params)) for rows in (shown, 1)))
 
+    def quantities(self, num_agents: int) -> int:
+        return self.num_params
+
     def update(
         self, tracker: MomentTracker, theta: Float[Array, "agent param"]
     ) -> tuple[MomentTracker, Float[Array, " param"]]:

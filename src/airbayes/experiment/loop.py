@@ -97,19 +97,24 @@ def over_cells_and_chains(function: Callable) -> Callable:
 def _start(loop: Loop, batch: Batch, theta: Float[Array, "cell chain agent param"]) -> Carry:
     def one_chain(sampler, data, observer, key, theta):
         state = sampler.init(theta)
-        shapes = jax.eval_shape(lambda: sampler.step(key, state, data)[1])
-        tracker = observer.empty(len(theta))
-        quantities = jax.eval_shape(observer.update, tracker, theta)[1].shape[0]
+        shapes = jax.eval_shape(lambda: _without_gradient(sampler).step(key, state, data)[1])
 
         def filled(value: float) -> Info:
             return jax.tree.map(lambda leaf: jnp.full(leaf.shape, value, leaf.dtype), shapes)
 
         gauges = Gauges(filled(0.0), filled(jnp.inf), filled(-jnp.inf), jnp.zeros((), jnp.int32))
-        trace = jnp.zeros((loop.draws, quantities))
+        trace = jnp.zeros((loop.draws, observer.quantities(len(theta))))
         nowhere = jnp.full((), -1, jnp.int32)
-        return Carry(state, tracker, trace, gauges, nowhere, nowhere)
+        return Carry(state, observer.empty(len(theta)), trace, gauges, nowhere, nowhere)
 
     return _keep_split(over_cells_and_chains(one_chain)(batch, theta), loop.mesh)
+
+
+def _without_gradient(sampler: Sampler) -> Sampler:
+    """Reports the same shapes, and spares tracing what is longest to trace."""
+    if not hasattr(sampler, "gradient"):  # one of somebody's own
+        return sampler
+    return eqx.tree_at(lambda tree: tree.gradient, sampler, lambda keys, theta, data: theta)
 
 
 @eqx.filter_jit(donate="all-except-first")

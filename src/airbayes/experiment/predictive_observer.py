@@ -52,6 +52,9 @@ class PredictiveObserver(Observer):
             return None
         return RunningPredictive.empty((1, len(self.validation.labels), self.model.num_classes))
 
+    def quantities(self, num_agents: int) -> int:
+        return num_agents
+
     def update(
         self, tracker: ClassTracker, theta: Float[Array, "agent param"]
     ) -> tuple[ClassTracker, Float[Array, " agent"]]:
