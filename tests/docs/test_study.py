@@ -157,3 +157,34 @@ def test_settings_with_yaw():
         for each, entry in zip(group, entries, strict=True):
             for name, printed in zip(("accuracy", "ece", "nll"), entry.split(" / "), strict=True):
                 assert_rounded(printed, each[name], (setting, each["source"], each["seed"], name))
+
+
+def test_a_long_run():
+    rows = rows_after("**The network ends where the lone chains ended.**")
+    run = read_dataset(DOCS / "results" / "paper-long").squeeze(["method", "topology", "snr_db"])
+    assert len(rows) == 6
+    for iteration, *entries in rows:
+        now = run.sel(step=int(iteration.replace(",", ""))).mean("agent")
+        for name, entry in zip(("sample_accuracy", "rms", "mean_accuracy", "mean_ece"), entries, strict=True):
+            values = now[f"{name}_over_steps"]
+            wanted = [float(values.mean())] if name == "rms" else values.values.tolist()
+            for printed, value in zip(entry.split(", "), wanted, strict=True):
+                assert_rounded(printed, value, (iteration, name))
+    last = np.sqrt(1 - np.exp(-2 * 1e-4 * run.step / 5))
+    away = abs(run.rms_over_steps.mean("agent") - last).sel(step=slice(10_000, None))
+    assert float(away.max()) < 0.02
+
+
+def test_smaller_steps_and_more_objects():
+    chain = read_dataset(DOCS / "results" / "paper-sgld-small-step").squeeze(["method", "topology", "snr_db"])
+    over_steps = chain.sample_accuracy_over_steps.mean("agent")
+    for printed, value in zip(("0.72", "0.73", "0.74"), over_steps.max("step").values, strict=True):
+        assert_rounded(printed, float(value), "best single samples")
+    assert float(over_steps.sel(step=slice(12_000, None)).max()) < 0.2
+    more = read_dataset(DOCS / "results" / "paper-more-objects").squeeze()
+    printed = {("cd_dsgld:common", "accuracy"): "0.80", ("cd_dsgld:common", "ece"): "0.06"}
+    printed |= {("q_dsgd", "accuracy"): "0.81", ("q_dsgd", "ece"): "0.14"}
+    for (method, name), text in printed.items():
+        assert_rounded(text, float(more[name].sel({"method": method})), (method, name))
+    assert "CD-DSGLD has 0.80 at ECE 0.06, Q-DSGD 0.81 at 0.14" in STUDY
+    assert "0.72, 0.73 and 0.74" in STUDY
