@@ -11,7 +11,7 @@ from docs.blocks import ROOT, blocks, commands
 from experiment.trained_run import write_trained
 
 from airbayes.cli.main import main
-from airbayes.cli.run import _load, _parse
+from airbayes.cli.run_options import load_experiment, parse_run
 from airbayes.data.simulator import CLASSES
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.validate import find_problems
@@ -23,7 +23,7 @@ SHORTER = ["--sampling.chains", "8"]  # in place of 32
 def run(line: str, folder) -> None:
     words = shlex.split(line)[1:]
     if words[:2] == ["run", "quick"]:  # minutes of training: its settings are checked, its result is made up
-        options, _, config = _parse(_load("quick"), "quick", words[2:])
+        options, _, config = parse_run(load_experiment("quick"), "quick", words[2:])
         assert find_problems(config) == []
         assert options.out is not None
         write_trained(folder / options.out, [Cell("cd_dsgld", "common", "full", 30.0, 0)], CLASSES)
