@@ -1,8 +1,17 @@
-"""Tests compile for themselves: no program comes from, or goes to, the cache of whoever runs them."""
+"""One cache of compiled programs for all tests of one run, its workers and the processes it starts; gone afterwards.
 
+It starts empty: no program comes from, or goes to, the cache of whoever runs the tests.
+"""
+
+import atexit
 import os
+import shutil
+import tempfile
 
-import jax
-
-jax.config.update("jax_enable_compilation_cache", False)
-os.environ["AIRBAYES_CACHE_PROGRAMS"] = "off"  # of the processes that tests start
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit it
+    folder = tempfile.mkdtemp(prefix="airbayes-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # see airbayes/cache.py
+os.environ["AIRBAYES_CACHE_PROGRAMS"] = "off"  # where a test takes JAX_ variables away

@@ -85,7 +85,8 @@ def band_words(run: Run) -> str:
 
 def topology_groups(run: Run) -> list[list[str]]:
     """All graphs beside each other, or, where there are many, one at a time."""
-    return [run.topologies] if len(run.topologies) <= MAX_COLUMNS else [[name] for name in run.topologies]
+    names = run.topologies or ["none"]
+    return [names] if len(names) <= MAX_COLUMNS else [[name] for name in names]
 
 
 def against_snr(

@@ -161,6 +161,8 @@ class Run:
 
 def show_topology(topology: str) -> str:
     """An edge list by its file name."""
+    if topology == "none":
+        return "no graph"
     name = PurePath(topology).name if topology.endswith(".csv") else topology
     return printable(name, 60)
 

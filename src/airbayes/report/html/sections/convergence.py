@@ -29,7 +29,7 @@ def convergence_section(run: Run) -> Section | None:
     rows = [row for row in ROWS if row[0] in run.dataset]
     if not rows or run.dataset.sizes["step"] < 2:
         return None
-    groups = topology_groups(run) or [["none"]]
+    groups = topology_groups(run)
     snrs = run.snrs or [math.inf]
     if len(groups) * len(snrs) > MAX_FRAMES:
         snrs = snrs[-1:]

@@ -14,14 +14,14 @@ METRICS = [
 
 def mixing_section(run: Run) -> Section | None:
     samplers = [variant for variant in run.variants if variant.partition(":")[0] in SAMPLING_METHODS]
-    if "rhat" not in run.dataset or not samplers or not run.topologies:
+    if "rhat" not in run.dataset or not samplers:
         return None
     figure = against_snr(
         run, METRICS, "R-hat and effective sample size against SNR", variants=samplers, transitions=False
     )
-    if figure is None:
-        return None
     poor, known = int((run.dataset.rhat > RHAT_LIMIT).sum()), int(run.dataset.rhat.notnull().sum())
+    if not known:
+        return None
     verdict = (
         f"R-hat is above {RHAT_LIMIT} in {poor} of {known} cells: read those as results of this protocol, not as "
         "samples of the posterior."
@@ -34,6 +34,6 @@ def mixing_section(run: Run) -> Section | None:
         "R-hat compares parts of a chain, or several chains, with each other: near 1 they tell the same story, above "
         f"{RHAT_LIMIT} they have not yet forgotten where they began. The effective sample size is how many independent "
         "samples the kept ones are worth.",
-        (figure,),
+        () if figure is None else (figure,),  # methods without a radio and a graph: the sentence alone
         notes=(verdict, "The worst of the monitored quantities in each cell, the mean over seeds."),
     )
