@@ -54,6 +54,7 @@ def run(cache: Path | str, *args: str) -> tuple[dict, str]:
 def kept(monkeypatch):
     """As for users; the other tests switch it off."""
     monkeypatch.delenv("AIRBAYES_CACHE_PROGRAMS")
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
 
 
 @linux

@@ -1,5 +1,7 @@
 """Runs that are stopped, killed or hurt, in processes of their own: the end is that of an undisturbed run, bitwise."""
 
+import contextlib
+import io
 import os
 import random
 import shutil
@@ -13,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+
+from airbayes.cli.main import main
 
 KILLS = int(os.environ.get("AIRBAYES_KILLS", "10"))  # more on demand
 LIMIT_S = 300  # of any one command
@@ -42,7 +46,9 @@ def home(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("interrupted")
     (folder / "small.toml").write_text(EXPERIMENT)
     began = time.monotonic()
-    assert finish(folder, "whole", "--checkpoint-every", "0").returncode == 0
+    running = command(folder, "whole", "--checkpoint-every", "0")
+    text, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 0, text
     (folder / "seconds").write_text(str(time.monotonic() - began))
     return folder
 
@@ -55,9 +61,16 @@ def command(home: Path, out: str, *more: str) -> subprocess.Popen:
 
 
 def finish(home: Path, out: str, *more: str) -> subprocess.CompletedProcess:
-    running = command(home, out, *more)
-    text, _ = running.communicate(timeout=LIMIT_S)
-    return subprocess.CompletedProcess(running.args, running.returncode, text)
+    """In this process, which has most of the program in memory: what was killed or stopped ran in another one."""
+    words, text = ["run", "small.toml", "--out", out, *more], io.StringIO()
+    with (
+        contextlib.chdir(home),
+        contextlib.redirect_stdout(text),
+        contextlib.redirect_stderr(text),
+        pytest.raises(SystemExit) as left,
+    ):
+        main(words)
+    return subprocess.CompletedProcess(words, left.value.code or 0, text.getvalue())
 
 
 def wait_for_states(home: Path, out: str, running: subprocess.Popen, count: int = 1) -> None:

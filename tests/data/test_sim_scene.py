@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from airbayes.data.simulator import CLASSES, SimulatorConfig
+from airbayes.data.simulator.draw_object import SHAPES
 from airbayes.data.simulator.parts import METAL, Solid, assemble, box
 from airbayes.data.simulator.scene import draw_view
-from airbayes.data.simulator.simulate import SHAPES
 
 CONFIG = SimulatorConfig()
 ORIGIN = np.array([0.0, 0.0, CONFIG.mount_height])  # points are relative to the sensor, solids to the ground

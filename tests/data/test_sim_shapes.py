@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from airbayes.data.simulator.draw_object import SHAPES
 from airbayes.data.simulator.parts import assemble
 from airbayes.data.simulator.people import bend
-from airbayes.data.simulator.simulate import SHAPES
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from airbayes.data.simulator import CLASSES, SimulatorConfig, content_hash, parameters_hash, simulate
+from airbayes.data.simulator.shares import draw
 from airbayes.errors import DataError
 
 CONFIG = SimulatorConfig()
@@ -46,6 +47,25 @@ def test_same_seed_same_objects_other_seed_others(drawn):
     assert_same(drawn, simulate(CONFIG, {"train": 4, "test": 3}, seed=5))
     other = simulate(CONFIG, {"train": 4, "test": 3}, seed=6)
     assert not set(map(tuple, drawn.box.tolist())) & set(map(tuple, other.box.tolist()))
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_the_number_of_processes_changes_no_byte(processes):
+    config = dataclasses.replace(CONFIG, views=2)
+    wanted = [(split, label, index) for split in ("train", "test") for label in range(6) for index in range(3)]
+    alone, together = draw(config, wanted, 3, 1), draw(config, wanted, 3, processes)
+    for field in dataclasses.fields(alone):
+        one, other = np.asarray(getattr(alone, field.name)), np.asarray(getattr(together, field.name))
+        assert one.dtype == other.dtype
+        assert one.tobytes() == other.tobytes(), field.name
+
+
+def test_processes_that_cannot_work_only_cost_time(monkeypatch):
+    wanted = [("train", label, 0) for label in range(6)]
+    monkeypatch.setattr("sys.executable", "false")
+    assert_same(draw(CONFIG, wanted, 3, 2), draw(CONFIG, wanted, 3, 1))
+    with pytest.raises(DataError, match="No view with 100000 points"):
+        draw(dataclasses.replace(CONFIG, min_points=100_000), wanted, 3, 2)
 
 
 def test_more_objects_and_other_splits_change_nothing(drawn):

@@ -172,7 +172,9 @@ def test_runs_are_compared():
     assert {"run1-accuracy", "run2-accuracy", "compare"} <= set(anchors)
 
 
-@pytest.mark.parametrize("folder", sorted(path.parent for path in RESULTS.glob("*/config.toml")), ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", sorted(path.parent for path in RESULTS.glob("*/config.toml")), ids=lambda folder: folder.name
+)
 def test_every_committed_result_makes_a_page(folder):
     text = render_page([small_run(folder)])
     assert len(text) < 3_000_000

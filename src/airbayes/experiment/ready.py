@@ -1,8 +1,11 @@
 """Batches of cells, stacked and compiled, at their first step or where a journal says they stood."""
 
+import contextlib
 import dataclasses
 import time
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from threading import Lock
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +34,7 @@ class Ready:
 
 
 class ReadyAhead:
-    """Batches made ready one after the other, each while the one before it runs.
+    """Batches made ready two at a time: the next one already while this one is made ready and runs.
 
     Two batches at once need twice the memory, which someone who limits the batch does not have: then none is made
     ready ahead. Nor over several devices: their processes must start programs in one order.
@@ -39,7 +42,8 @@ class ReadyAhead:
 
     def __init__(self, builder: Builder, jobs: list[list[Cell]], journal: AnyJournal | None):
         self.builder, self.jobs, self.journal = builder, iter(jobs), journal
-        self.pool = ThreadPoolExecutor(1)
+        self.pool = ThreadPoolExecutor(2)
+        self.shared = Lock()
         self.coming: Future[Ready] | None = None
 
     def __enter__(self) -> "ReadyAhead":
@@ -51,7 +55,6 @@ class ReadyAhead:
     def take(self) -> Ready:
         """The next batch; the one after it is begun, also where this one fails. To be asked for once per job."""
         coming = self.coming or self._begin(next(self.jobs))
-        wait([coming])
         alone = self.builder.config.cells_per_batch or self.builder.mesh is not None
         following = None if alone else next(self.jobs, None)
         self.coming = None if following is None else self._begin(following)
@@ -61,14 +64,25 @@ class ReadyAhead:
             del coming  # it would keep an error, and with it all arrays of a batch that had no room, in memory
 
     def _begin(self, job: list[Cell]) -> "Future[Ready]":
-        return self.pool.submit(prepare, self.builder, job, self.journal)
+        return self.pool.submit(prepare, self.builder, job, self.journal, self.shared)
 
 
-def prepare(builder: Builder, cells: list[Cell], journal: AnyJournal | None = None) -> Ready:
-    """Compile a batch, and put it where the journal says it stood."""
+def prepare(
+    builder: Builder,
+    cells: list[Cell],
+    journal: AnyJournal | None = None,
+    shared: AbstractContextManager | None = None,
+) -> Ready:
+    """Compile a batch, and put it where the journal says it stood.
+
+    Two threads that each prepare a batch hold `shared` where they would do the same work: the data, and the program of
+    snapshots, are then made once.
+    """
     started = time.perf_counter()
+    shared_work = shared or contextlib.nullcontext()
     loop = make_loop(builder.config, builder.mesh)
-    batch, theta = make_batch(builder, cells)
+    with shared_work:
+        batch, theta = make_batch(builder, cells)
     if builder.mesh is not None:
         batch, theta = place_batch(batch, builder.mesh), place_rows(theta, builder.mesh)
     carry = loop.start(batch, theta)
@@ -84,7 +98,8 @@ def prepare(builder: Builder, cells: list[Cell], journal: AnyJournal | None = No
         carry = jax.tree.unflatten(structure, place_like(saved.leaves, leaves))
         begin, snapshots = saved.step, saved.snapshots
     carry = jax.block_until_ready(loop.advance(batch, carry, begin, begin))  # no step: compiles
-    jax.block_until_ready(take_snapshot(batch.observer, carry.tracker, carry.state.theta))  # compiles too, early
+    with shared_work:
+        jax.block_until_ready(take_snapshot(batch.observer, carry.tracker, carry.state.theta))  # compiles too, early
     return Ready(cells, loop, batch, carry, begin, snapshots, time.perf_counter() - started)
 
 

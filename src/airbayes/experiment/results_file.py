@@ -18,6 +18,7 @@ import numpy as np
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
+from airbayes.experiment.netcdf_file import read_netcdf, write_netcdf
 from airbayes.files import read_limited, write_atomically
 from airbayes.text import is_name, printable
 
@@ -35,23 +36,15 @@ MOST_VARIABLES = 10_000
 
 def write_dataset(path: Path, dataset: "xr.Dataset") -> None:
     """Atomically, every chunk with a checksum of its own."""
-    encoding = {
-        name: {"zlib": True, "complevel": 4} | ({"fletcher32": True} if variable.ndim else {})
-        for name, variable in dataset.data_vars.items()
-    }
-    write_atomically(path, lambda part: dataset.to_netcdf(part, engine="h5netcdf", encoding=encoding))
+    write_atomically(path, lambda part: write_netcdf(part, dataset))
 
 
 def read_dataset_file(path: Path) -> "xr.Dataset":
     """The whole Dataset, in memory; an error where anything about it is not as a run writes it."""
-    import xarray as xr
-
     try:
         check_sum(path)
         _check_declared(path)
-        # Times: a hostile unit must not be computed with; results have none.
-        with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as lazy:
-            dataset = lazy.load()
+        dataset = read_netcdf(path)
     except ResultsError:
         raise
     except MemoryError:
