@@ -4,16 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: run test bench docs lint format clean help
+.PHONY: run test test-long bench docs lint format clean help
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 run: $(VENV)/.run  ## the main study: tables, verdicts and runs/quick/report.html
 	$(BIN)/airbayes run quick --out runs/quick --force
 
-test: $(VENV)/.test lint  ## lint, type check and all tests
-	$(BIN)/python -m pytest -n 2
+test: $(VENV)/.test lint  ## lint, type check and the tests
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+test-long: $(VENV)/.test  ## the tests that take long; laws and models once more, compiled as for users
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 -m long
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 tests/oracles tests/models
 
 bench: $(VENV)/.run  ## speed: tables and bench.json in runs/bench
 	$(BIN)/airbayes bench --out runs/bench

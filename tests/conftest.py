@@ -14,4 +14,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit it
     os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # see airbayes/cache.py
+    if "XLA_FLAGS" not in os.environ:  # most of the time goes into compiling; the least of LLVM's levels that vectorise
+        os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=1"
 os.environ["AIRBAYES_CACHE_PROGRAMS"] = "off"  # where a test takes JAX_ variables away

@@ -64,6 +64,7 @@ def test_quick_run_of_two_sections(tmp_path, capsys):
     assert not list((tmp_path / "b").glob(".*")), "no temporary file is left"
 
 
+@pytest.mark.long
 def test_steps_and_limits_run(tmp_path):
     sizes = dataclasses.replace(quick_sizes(), clouds=2, methods=("cd_dsgld common",), matmul=64, copy_bytes=4096)
     rows = suite.run_suite(sizes, ["b", "e"], tmp_path, silent)
@@ -84,6 +85,7 @@ def test_steps_and_limits_run(tmp_path):
     assert share.ours == pytest.approx(floor / measured, rel=0.01)
 
 
+@pytest.mark.long
 def test_methods_and_blocks_can_be_chosen(tmp_path):
     asked = ["--quick", "--only", "d", "b", "--blocks", "parameters", "--methods", "dsgd", "--repeats", "1"]
     assert bench_command([*asked, "--quiet", "--out", str(tmp_path)]) == 0

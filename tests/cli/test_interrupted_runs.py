@@ -127,7 +127,9 @@ def test_killed_at_random_moments(home: Path):
     assert_same_results(home, "killed")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 130, marks=pytest.mark.long)]
+)
 def test_a_signal_saves_and_says_how_to_go_on(home: Path, number, code):
     out = f"stopped-{number}"
     running = command(home, out, "--checkpoint-every", "0")

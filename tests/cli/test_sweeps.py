@@ -147,6 +147,7 @@ def test_a_killed_worker_and_a_killed_driver_lose_nothing(home: Path):
     assert_same_files(home / "whole", home / "killed")
 
 
+@pytest.mark.long
 def test_a_unit_that_kills_its_workers_is_given_up_and_hurts_no_other(home: Path, capsys):
     deaths: list[int] = []
 
@@ -186,6 +187,7 @@ def test_ctrl_c_in_a_terminal_reaches_all_processes_and_loses_nothing(home: Path
     assert_same_files(home / "whole", home / "stopped")
 
 
+@pytest.mark.long
 def test_two_shards_at_a_time(home: Path, capsys):
     """Whichever ends last writes the results."""
     other = start("shards", "--shard=1/2")
@@ -232,6 +234,7 @@ def cluster(facts: Path, certificate: list[str]) -> Iterator[tuple[subprocess.Po
             yield scheduler, json.loads(facts.read_text())["address"]
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_there_with_tls_and_a_scheduler_that_is_killed(home: Path, certificate, tmp_path, capsys):
     with cluster(tmp_path / "first.json", certificate) as (scheduler, address):
         assert address.startswith("tls://127.0.0.1:")

@@ -160,6 +160,7 @@ def test_a_stored_index_finds_the_object_again(source, whole_run):
     assert not set(found.test.group.tolist()) & set(found.validation.group.tolist())
 
 
+@pytest.mark.long
 def test_folds_of_different_size_run_together_and_padding_counts_for_nothing(source):
     config = dataclasses.replace(config_for(source), methods=("cd_dsgld",), seeds=2, saved_samples=0)
     sizes = [len(draw_split(config, seed).test.rows) for seed in (0, 1)]

@@ -46,6 +46,7 @@ else:
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 def test_foretold_memory_is_what_a_run_takes():
     found = {}

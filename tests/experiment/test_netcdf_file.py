@@ -74,7 +74,7 @@ def test_arrays_carry_checksums(tmp_path):
     raw = bytearray((tmp_path / "a.nc").read_bytes())
     raw[offset + 6] ^= 1
     (tmp_path / "a.nc").write_bytes(raw)
-    with pytest.raises(OSError, match="(?i)read data"):
+    with pytest.raises(OSError, match=r"(?i)read data"):
         read_netcdf(tmp_path / "a.nc")
 
 

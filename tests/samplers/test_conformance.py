@@ -61,6 +61,10 @@ SAMPLERS = {
     "q-zero-fill": QDSGD(FULL, MIXING, T, ETA, 1.0, "zero-fill"),
 }
 every = pytest.mark.parametrize("name", list(SAMPLERS))
+ON_DEMAND = ("sgd", "sgld-tamed-polynomial", "cd-optimal-outage", "q-own-value", "q-zero-fill")
+most = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in ON_DEMAND else name for name in SAMPLERS]
+)
 
 
 def start(seed: int = 0):
@@ -92,7 +96,7 @@ def test_shapes_dtypes_and_step_count(name):
     assert not bool(jnp.array_equal(after.theta, before.theta))
 
 
-@every
+@most
 def test_jit_equals_no_jit(name):
     sampler, key = SAMPLERS[name], jax.random.key(1)
     plain, _ = run(sampler, key, start(), steps=1)
@@ -100,7 +104,7 @@ def test_jit_equals_no_jit(name):
     np.testing.assert_allclose(plain.theta, jitted.theta, rtol=1e-5, atol=1e-6)
 
 
-@every
+@most
 def test_vmap_over_keys_and_starts_equals_a_loop(name):
     sampler = SAMPLERS[name]
     keys = jax.random.split(jax.random.key(3), 3)

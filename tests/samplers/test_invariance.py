@@ -27,7 +27,10 @@ CONFIG = ExperimentConfig(
 )
 BUILDER = Builder(CONFIG)
 GROUPS = group_by_variant(enumerate_cells(CONFIG))
-variants = pytest.mark.parametrize("variant", list(GROUPS))
+FIRST = ("cd_dsgld:optimal", "q_dsgd", "dsghmc")  # every kind of state; the others on demand
+variants = pytest.mark.parametrize(
+    "variant", [name if name in FIRST else pytest.param(name, marks=pytest.mark.long) for name in GROUPS]
+)
 
 
 def run(cells, cuts, through_host: bool = False):

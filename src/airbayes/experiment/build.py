@@ -91,6 +91,7 @@ class Builder:
         self.problem = build_problem(config)
         self.simulated = simulated_faults(config)
         self.laws: dict[tuple, AffineLaw] = {}
+        self.starts: dict[tuple[int, int], jax.Array] = {}
         names = config.network.topologies
         self.graphs = {name: build_graph(config, name) for name in names}
         self.mixings: dict[str, Mixing] = dict(
@@ -104,6 +105,13 @@ class Builder:
     def data(self, cell: Cell) -> LocalData:
         data = self.problem.data(cell.seed)
         return pool_agents(data) if cell.method == "sgld" else data
+
+    def start(self, cell: Cell) -> jax.Array:
+        """θ⁰ [chain, agent, param]: cells of one seed start alike, whatever the method."""
+        origin = cell.seed, self.num_agents(cell)
+        if origin not in self.starts:
+            self.starts[origin] = self.problem.start(*origin, self.config.sampling.chains)
+        return self.starts[origin]
 
     def sampler(self, cell: Cell) -> Sampler:
         config = self.config

@@ -79,12 +79,15 @@ class PredictiveObserver(Observer):
 
     def snapshot(self, tracker: ClassTracker, theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:
         """`sample_` of the current θ alone, `mean_` of the predictive mean so far, `validation_` for early stopping."""
-        now = jnp.exp(predict(self.model, theta, self.test.inputs))
-        out = state_metrics(theta) | agent_scores(now, self.test.labels, "sample_")
+        count = len(self.test.labels)
+        sets = [self.test] if self.validation is None else [self.test, self.validation]
+        # Both sets in one go: the network is compiled once.
+        log_probs = predict(self.model, theta, jnp.concatenate([each.inputs for each in sets]))
+        out = state_metrics(theta) | agent_scores(jnp.exp(log_probs[:, :count]), self.test.labels, "sample_")
         out |= agent_scores(tracker.predictive.mean(), self.test.labels, "mean_")
         if self.validation is not None:
-            held_out = predict(self.model, theta, self.validation.inputs)
-            out["validation_nll"] = jax.vmap(metrics.nll_from_log, (0, None))(held_out, self.validation.labels)
+            held_out = jax.vmap(metrics.nll_from_log, (0, None))
+            out["validation_nll"] = held_out(log_probs[:, count:], self.validation.labels)
         return out
 
 

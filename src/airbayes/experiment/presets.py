@@ -77,8 +77,8 @@ def quick() -> ExperimentConfig:
             scale_m=0.2,
             partition="dirichlet",
             concentration=0.3,
-            test_per_class=50,
-            validation_per_class=50,
+            test_per_class=40,  # 240 in all: one block of the observer
+            validation_per_class=40,
         ),
         network=NetworkConfig(topologies=("full", "ring")),
         channel=ChannelConfig(snr_db=(0.0, 15.0, 30.0)),

@@ -115,7 +115,9 @@ class Problem(abc.ABC):
                 return jnp.tile(self.model.init(chain_key), (num_agents, 1))
             return jax.vmap(self.model.init)(jax.random.split(chain_key, num_agents))
 
-        return jax.jit(jax.vmap(one_chain))(keys)  # one program: a network has a dozen shapes to draw
+        # One program, since a network has a dozen shapes to draw; used once, so it is not worth optimising.
+        options = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
+        return jax.jit(jax.vmap(one_chain), compiler_options=options)(keys)
 
 
 def state_metrics(theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:

@@ -128,6 +128,4 @@ def make_batch(builder: Builder, cells: list[Cell]) -> tuple[Batch, jax.Array]:
         stack([builder.problem.observer(cell.seed, cell.method in SAMPLING_METHODS) for cell in cells]),
         jnp.stack([keys(cell) for cell in cells]),
     )
-    origins = [(cell.seed, builder.num_agents(cell)) for cell in cells]  # cells of one seed start alike
-    starts = {origin: builder.problem.start(*origin, chains) for origin in dict.fromkeys(origins)}
-    return batch, jnp.stack([starts[origin] for origin in origins])
+    return batch, jnp.stack([builder.start(cell) for cell in cells])
