@@ -10,7 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from airbayes.compress.golomb import golomb_bits
+from airbayes.compress.golomb import golomb_length
 from airbayes.compress.message import SCALE_BITS
 from airbayes.compress.quantise import dequantise, levels_of, quantise
 from airbayes.compress.topt import top_t
@@ -52,9 +52,8 @@ class TopTQSGD(Compressor):
         levels = levels_of(self.value_bits)
         mask = top_t(values, t)
         signed_levels, scale = quantise(key, jnp.where(mask, values, 0.0), levels)
-        sent = signed_levels != 0
-        kept = jnp.sum(sent)
-        bits = golomb_bits(sent) + self.value_bits * kept + SCALE_BITS * (kept > 0)
+        positions, kept = golomb_length(signed_levels != 0)
+        bits = positions + self.value_bits * kept + SCALE_BITS * (kept > 0)
         compressed = jnp.where(mask, dequantise(signed_levels, scale, levels), 0.0)
         return compressed, CompressInfo(kept, scale, bits.astype(jnp.float32))
 
@@ -67,8 +66,8 @@ class TopT(Compressor):
     ) -> tuple[Float[Array, " param"], CompressInfo]:
         mask = top_t(values, t)
         compressed = jnp.where(mask, values, 0.0)
-        kept = jnp.sum(mask)
-        bits = golomb_bits(mask) + 32 * kept
+        positions, kept = golomb_length(mask)
+        bits = positions + 32 * kept
         return compressed, CompressInfo(kept, jnp.max(jnp.abs(compressed)), bits.astype(jnp.float32))
 
 

@@ -7,6 +7,8 @@ The stream starts with t in as many bits as m has; M follows from (m, t), comput
 that host and device agree to the integer. When t > m/2 the positions left out are coded instead.
 """
 
+from functools import partial
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -78,31 +80,50 @@ def check_padding(bits: UInt8[np.ndarray, " bit"], used: int) -> None:
 
 
 def golomb_bits(mask: Bool[Array, " param"]) -> Int[Array, ""]:
-    """Exact length of the code of a mask, in bits, on the device (jit and vmap).
+    """Exact length of the code of a mask, in bits, on the device (jit and vmap)."""
+    return golomb_length(mask)[0]
 
-    A block of places at a time: the loop makes the compiler store the mask first, which it would else compute anew,
-    random numbers and all, for every use of it.
+
+def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """The length of the code of a mask, in bits, and the number of places that are set.
+
+    Two loops over blocks of places; on a CPU the first one counts. A loop that slices an array makes the compiler store
+    it, as it lies, before; it would else compute the mask anew, random numbers and all, for every use of it.
     """
     m = mask.size
-    header = _header(m)
-    total = jnp.sum(mask)
-    count = jnp.minimum(total, m - total).astype(jnp.uint32)
-    coded = jnp.pad(mask ^ (2 * total > m), (0, -m % BLOCK)).reshape(-1, BLOCK)
-    coded = coded & (jnp.arange(coded.size).reshape(coded.shape) < m)
-    some = jnp.maximum(count, 1)
+    stored = jnp.pad(mask, (0, max(0, BLOCK - m)))
+    place, blocks = jnp.arange(BLOCK), -(-m // BLOCK)
+
+    def block_at(index: Int[Array, ""]) -> tuple[Int[Array, " place"], Bool[Array, " place"], Bool[Array, " place"]]:
+        """Where its places lie, what they hold, and which count: the last block begins early, to fit."""
+        first = jnp.minimum(index * BLOCK, stored.size - BLOCK)
+        where = first + place
+        return where, lax.dynamic_slice(stored, (first,), (BLOCK,)), (where >= index * BLOCK) & (where < m)
+
+    def add(index: Int[Array, ""], total: Int[Array, ""]) -> Int[Array, ""]:
+        _, held, counts = block_at(index)
+        return total + jnp.sum(held & counts)
+
+    count = partial(lax.fori_loop, 0, blocks, add, jnp.zeros((), jnp.int32))
+    total = lax.platform_dependent(cpu=count, default=lambda: jnp.sum(mask, dtype=jnp.int32))
+    rest = 2 * total > m  # then the places that are not set are coded
+    some = jnp.maximum(jnp.minimum(total, m - total), 1).astype(jnp.uint32)
     m_golomb = jnp.maximum((jnp.uint32(9 * m) + 2 * some) // (13 * some), 1).astype(jnp.int32)
     short = 31 - lax.clz(m_golomb)
 
-    def one_block(since: Int[Array, ""], block: Bool[Array, " place"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        """`since`: places between the last coded one and this block."""
-        before, last = _previous(block)
-        place = jnp.arange(BLOCK)
-        gap = place + jnp.where(before < 0, since, -before - 1)
+    def code(index: Int[Array, ""], so_far: tuple) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """`so_far`: the last place that was coded, −1 before the first, and the bits."""
+        latest, bits = so_far
+        where, held, counts = block_at(index)
+        coded = (held ^ rest) & counts
+        before, last = _previous(coded)
+        gap = where - jnp.where(before < 0, latest, where[0] + before) - 1
         quotient, remainder = _divide(gap, m_golomb, m)
         length = quotient + 1 + short + (remainder >= (2 << short) - m_golomb)
-        return jnp.where(last < 0, since + BLOCK, BLOCK - 1 - last), jnp.sum(jnp.where(block, length, 0))
+        return jnp.where(last < 0, latest, where[0] + last), bits + jnp.sum(jnp.where(coded, length, 0))
 
-    return header + jnp.sum(lax.scan(one_block, jnp.zeros((), jnp.int32), coded)[1])
+    nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.int32)
+    return _header(m) + lax.fori_loop(0, blocks, code, nothing)[1], total
 
 
 def _previous(coded: Bool[Array, " place"]) -> tuple[Int[Array, " place"], Int[Array, ""]]:
