@@ -50,7 +50,10 @@ def place(tmp_path_factory):
     write_predictions(folder, {CELL: CellPredictions(part_of(objects, rows[1::2]), part_of(objects, rows[::2]))})
     status = (CELL_DIMS, np.full((1, 1, 1, 1), STATUS_CODES["ok"]))
     coords = {"method": [CELL.variant], "topology": ["full"], "snr_db": [30.0], "seed": [0]}
-    write_dataset(folder / "results.nc", xr.Dataset({"status": status}, coords, {"class_names": "\n".join(NAMES)}))
+    confusion = ((*CELL_DIMS, "label", "predicted"), np.zeros((1, 1, 1, 1, 3, 3)))
+    attributes = {"class_names": "\n".join(NAMES), "num_classes": len(NAMES)}
+    found = xr.Dataset({"status": status, "confusion": confusion}, coords, attributes)
+    write_dataset(folder / "results.nc", found)
     save_objects(
         place / "odd.npz", dataclasses.replace(make_objects(5, seed=9), class_names=("flat", "[b]tram", "round"))
     )
@@ -102,7 +105,12 @@ def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
     assert "Strange objects ([b]tram 5) against 90 test objects" in capsys.readouterr().out
     (cell,) = json.loads((place / "run" / "decisions.json").read_text())["cells"]
     assert cell["strange"] == found
-    assert "Would it notice something strange?" in (place / "run" / "report.html").read_text()
+    page = place / "run" / "report.html"
+    assert "Would it notice something strange?" in page.read_text()
+    for asked, kept in (("--objects", True), ("--no-objects", False)):  # a page made anew draws clouds if it had some
+        assert run("report", "run", asked) == 0
+        assert run("decide", "run", "--strange", "odd.npz", "--json") == 0
+        assert ('<section id="objects"' in page.read_text()) == kept
 
 
 def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):

@@ -70,7 +70,7 @@ def finish(home: Path, out: str, *more: str) -> subprocess.CompletedProcess:
         pytest.raises(SystemExit) as left,
     ):
         main(words)
-    return subprocess.CompletedProcess(words, left.value.code or 0, text.getvalue())
+    return subprocess.CompletedProcess(words, int(left.value.code or 0), text.getvalue())
 
 
 def wait_for_states(home: Path, out: str, running: subprocess.Popen, count: int = 1) -> None:

@@ -122,7 +122,9 @@ def _stored_strange(folder: Path) -> "dict[Cell, dict]":
 
 
 def _report_again(folder: Path) -> Path:
-    """The page shows strange objects, so it is made anew when they have been measured."""
+    """The page shows strange objects, so it is made anew when they have been measured; with point clouds if it had."""
     from airbayes.report.html import REPORT, read_run, write_report
 
-    return write_report([read_run(folder)], folder / REPORT)
+    page = folder / REPORT
+    drawn = '<section id="objects"' in page.read_text("utf-8", "replace") if page.is_file() else None
+    return write_report([read_run(folder, drawn)], page)

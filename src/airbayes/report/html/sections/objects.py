@@ -60,6 +60,8 @@ def objects_section(run: Run) -> Section | None:
 def _panels(run: Run, part: Part, objects: ObjectSet, variant: str) -> list[Panel]:
     if not len(part) or part.index.min() < 0 or part.index.max() >= len(objects):
         return []
+    if part.probabilities.shape[1] != len(run.class_names):  # predictions of another run
+        return []
     order = np.argsort(part.confidence, kind="stable")
     right = part.predicted[order] == part.labels[order]
     kinds = (
