@@ -107,6 +107,7 @@ def _glance(run: Run) -> Table | None:
     if metrics[0][0] not in run.dataset or run.scenarios:
         return None
     ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1]))) if run.snrs else [math.inf]
+    mixed = len({is_radio(variant) for variant in run.variants}) > 1  # else a column that says one thing
     rows = []
     for variant in run.variants:
         radio = is_radio(variant)
@@ -124,9 +125,11 @@ def _glance(run: Run) -> Table | None:
                 else:
                     low = metric == "accuracy" and value <= run.collapse_floor
                     numbers.append(Cell(decimals(value), tone="bad" if low else None))
-        rows.append((Cell(short(variant), variant), "radio" if radio else "ideal", *numbers))
-    head = ("method", "links", *(f"{name}, {decibels(snr)}" for snr in ends for _, name in metrics))
-    return Table("Mean over graphs, seeds and agents", head, tuple(rows), words=(0, 1))
+        links = ("radio" if radio else "ideal",) if mixed else ()
+        rows.append((Cell(short(variant), variant), *links, *numbers))
+    names = ("method", "links") if mixed else ("method",)
+    head = (*names, *(f"{name}, {decibels(snr)}" for snr in ends for _, name in metrics))
+    return Table("Mean over graphs, seeds and agents", head, tuple(rows), words=tuple(range(len(names))))
 
 
 def _class_findings(run: Run) -> list[str]:
