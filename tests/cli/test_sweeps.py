@@ -31,6 +31,7 @@ def home(tmp_path_factory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("AIRBAYES_CACHE", "off")
+        patch.delenv("JAX_COMPILATION_CACHE_DIR")  # a unit that must compile takes long enough to be caught at work
         patch.setenv("JAX_PLATFORMS", "cpu")
         patch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         assert run("whole", "--quiet") == 0

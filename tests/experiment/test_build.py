@@ -74,7 +74,8 @@ def test_both_outages_act():
     config = dataclasses.replace(BASE, network=NetworkConfig(topologies=("ring",), link_outage=0.5, node_outage=0.5))
     outage = sampler(config, "dsgld").outage
     mixing = Builder(config).mixings["ring"]
-    masks = np.stack([np.asarray(outage(jax.random.key(i), mixing)) for i in range(2000)])
+    keys = jax.vmap(jax.random.key)(np.arange(2000))
+    masks = np.asarray(jax.jit(jax.vmap(lambda key: outage(key, mixing)))(keys))
     # A link is up with ½ for itself and ½ for each end; false-alarm rate 1e-4 (4 standard errors).
     assert abs(masks.mean() - 0.125) < 4 * np.sqrt(0.125 * 0.875 / (2000 * 5))
 

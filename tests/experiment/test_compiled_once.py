@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import jax
+import pytest
 
 from airbayes.experiment.config import (
     ChannelConfig,
@@ -47,6 +48,7 @@ def config(**changes) -> ExperimentConfig:
     return ExperimentConfig(**(base | changes))
 
 
+@pytest.mark.long
 def test_each_method_and_policy_is_compiled_once():
     study = config()
     ends = chunk_ends(430, evaluation_steps(study))

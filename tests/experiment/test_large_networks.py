@@ -107,6 +107,7 @@ def test_workspace_grows_with_the_agents_and_no_faster(topology):
     assert many <= 100_000 * PARAMS * 4 * 10  # a handful of copies of θ
 
 
+@pytest.mark.long
 def test_a_large_network_runs_from_its_configuration_and_stores_a_few_agents():
     study = config(12_000, "ring", "random_geometric")
     results = run_grid(study, Silent())
@@ -165,6 +166,7 @@ def test_what_cannot_run_is_refused_by_the_check(study, message):
         check_config(study)
 
 
+@pytest.mark.long
 def test_what_the_check_lets_pass_can_be_built():
     study = config(3000, "ring", "star")
     check_config(study)

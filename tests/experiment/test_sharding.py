@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SPLIT = """
 import dataclasses, re
 import jax, jax.numpy as jnp, numpy as np
@@ -44,6 +46,7 @@ for name, config in (("plain", plain), ("faulty", faulty)):
 """
 
 
+@pytest.mark.long
 def test_four_devices_exchange_the_rim_alone_and_change_no_bit():
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
     words = [sys.executable, "-c", SPLIT]

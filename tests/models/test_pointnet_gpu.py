@@ -102,6 +102,7 @@ def test_numbers_of_points_that_a_block_cannot_have_are_left_to_the_plain_layers
     assert [points for points in (8, 16, 48, 64, 100, 128, 256) if pointnet_gpu.fits(points)] == [16, 64, 128]
 
 
+@pytest.mark.long
 def test_the_whole_network_and_its_gradient_can_be_made_of_kernels():
     model = pointnet(6, "plain")
 

@@ -142,6 +142,7 @@ for graph in (network.ring(AGENTS), network.star(AGENTS)):
 """
 
 
+@pytest.mark.long
 def test_sharding_agents_over_devices_changes_no_bit():
     """Eight virtual CPU devices, so in a process of its own; 1, 2 and 8 of them hold the agents."""
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"

@@ -56,6 +56,7 @@ def sweep(*more: str) -> tuple[str, int]:
     return done.stdout + done.stderr, done.returncode
 
 
+@pytest.mark.long
 def test_jobs_that_die_are_replaced_and_a_run_without_any_ends(home: Path, slurm: StandInSlurm):
     pytest.importorskip("dask_jobqueue")
     slurm.let_die(AGAIN + 2)
