@@ -78,6 +78,7 @@ def test_the_second_process_compiles_nothing_and_finds_the_same(tmp_path):
 
 
 @linux
+@pytest.mark.long
 def test_a_full_disk_and_no_cache_give_the_same_results(tmp_path):
     full, printed = run(tmp_path, "4000")  # larger programs do not fit
     assert "Error writing persistent compilation cache entry" in printed

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from airbayes.models import Augmentation, AugmentedGradient, FullGradient, GaussianPrior, Posterior, pointnet
 from airbayes.models.local_data import stack_agents
@@ -41,6 +42,7 @@ def test_jitter_has_its_size_and_lost_points_become_copies():
     np.testing.assert_array_equal(kept, CLOUDS[:, 1:][~lost])
 
 
+@pytest.mark.long
 def test_no_augmentation_is_the_full_gradient_and_steps_differ_with_it():
     model = pointnet(3)
     rng = np.random.default_rng(0)

@@ -96,6 +96,7 @@ def test_parameter_gradients_agree_with_the_plain_network():
             assert np.abs(found[agent] - expected[agent]).max() < 1e-5 * np.abs(expected[agent]).max()
 
 
+@pytest.mark.long
 def test_batched_over_cells():
     """vmap over cells of vmap over agents equals a loop over cells."""
     theta = jnp.stack([moved(seed) for seed in range(4)]).reshape(2, 2, -1)

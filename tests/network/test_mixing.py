@@ -248,6 +248,7 @@ print("equal")
 """
 
 
+@pytest.mark.long
 def test_sharding_the_agents_changes_no_bit():
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(

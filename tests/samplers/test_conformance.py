@@ -84,7 +84,7 @@ def run(sampler, key, theta, steps: int = 3):
 fast_run = eqx.filter_jit(run)
 
 
-@every
+@most
 def test_shapes_dtypes_and_step_count(name):
     sampler = SAMPLERS[name]
     before = sampler.init(start())
@@ -115,7 +115,7 @@ def test_vmap_over_keys_and_starts_equals_a_loop(name):
         np.testing.assert_allclose(together[i], alone.theta, rtol=1e-5, atol=1e-6)
 
 
-@every
+@most
 def test_traced_once_for_all_steps(name):
     traces = 0
 

@@ -275,6 +275,7 @@ def test_impulses_come_as_often_and_as_strong_as_said():
     np.testing.assert_array_equal(ImpulsiveNoise(rough, rate, ratio).gain_error(keys, 2), rough.gain_error(keys, 2))
 
 
+@pytest.mark.long
 def test_a_jammer_hits_whole_blocks_of_the_receivers_it_reaches():
     channel, quiet = Jammed(AWGN(10.0), 0.25, 1e4, 2), AWGN(10.0)
     blocks = [jax.random.split(jax.random.key(seed), AGENTS) for seed in range(400)]
