@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -89,7 +89,8 @@ def listening(process) -> set[str]:
     """Addresses on which a process and its children listen."""
     found = set()
     for each in [process, *process.children(recursive=True)]:
-        found |= {connection.laddr.ip for connection in each.net_connections() if connection.status == "LISTEN"}
+        with suppress(psutil.NoSuchProcess):  # the worker that was killed
+            found |= {connection.laddr.ip for connection in each.net_connections() if connection.status == "LISTEN"}
     return found
 
 
