@@ -82,7 +82,10 @@ def _start(config: SimulatorConfig, share: list[Wanted], seed: int) -> "subproce
 
 
 def _result(helper: "subprocess.Popen[bytes]") -> ObjectSet | None:
-    """What it drew; None where it failed: then its share is drawn here, and an error is that of this process."""
+    """What it drew; None where it failed: then its share is drawn here, and an error is that of this process.
+
+    Pickles go to and come from a child of this process only, through its pipes.
+    """
     assert helper.stdout is not None
     content = helper.stdout.read()
     return pickle.loads(content) if helper.wait() == 0 else None
