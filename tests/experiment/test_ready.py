@@ -15,7 +15,7 @@ CONFIG = ExperimentConfig(
 )
 
 
-def test_two_batches_at_once_share_their_start():
+def test_two_batches_at_once_share_their_start(monkeypatch):
     builder, calls = Builder(CONFIG), []
     real = builder.problem.start
 
@@ -24,7 +24,7 @@ def test_two_batches_at_once_share_their_start():
         time.sleep(0.3)  # long enough for the other thread to come by
         return real(*args)
 
-    builder.problem.start = slow
+    monkeypatch.setattr(builder.problem, "start", slow)
     jobs = list(group_by_variant(enumerate_cells(CONFIG)).values())
     with ReadyAhead(builder, jobs, None) as ahead:
         first = ahead.take()
