@@ -16,6 +16,7 @@ from airbayes.compress import (
     quantise,
     top_t,
 )
+from airbayes.compress.largest import slots_for
 from airbayes.errors import AirbayesError
 
 M = 40_855
@@ -114,9 +115,9 @@ class Sign(Compressor):  # what a user would write
         return jnp.where(top_t(values, t), jnp.sign(values), 0.0), info
 
 
-@pytest.mark.parametrize("compressor", [TopTQSGD(), TopT(), Identity(), Sign()])
+@pytest.mark.parametrize("compressor", [TopTQSGD(), TopTQSGD(most=100), TopT(), Identity(), Sign()])
 def test_every_compressor_is_the_same_alone_and_among_agents(compressor):
-    values = jnp.stack([heavy_tailed(seed, 400) for seed in range(3)])
+    values = jnp.stack([heavy_tailed(seed, 600) for seed in range(3)])
     keys, t = jax.random.split(KEY, 3), jnp.array([0, 17, 400])
     together = compress_agents(compressor, keys, values, t)
     for agent in range(3):
@@ -126,9 +127,9 @@ def test_every_compressor_is_the_same_alone_and_among_agents(compressor):
     assert (jnp.sum(together[0] != 0, axis=1) <= t).all() or isinstance(compressor, Identity)
 
 
-@pytest.mark.parametrize("compressor", [TopTQSGD(), TopT()])
+@pytest.mark.parametrize("compressor", [TopTQSGD(), TopTQSGD(most=100), TopT()])
 def test_jit_and_no_jit_agree(compressor):
-    values = heavy_tailed(4, 400)
+    values = heavy_tailed(4, 600)
     compiled = compress(compressor, KEY, values, jnp.asarray(17))
     jax.tree.map(np.testing.assert_array_equal, compiled, compressor(KEY, values, 17))
 
@@ -139,3 +140,80 @@ def test_compressing_is_a_contraction_on_average():
     compressed, _ = compress(TopTQSGD(), KEY, values, jnp.asarray(766))
     left = float(jnp.sum((compressed - values) ** 2) / jnp.sum(values**2))
     assert left < 1 - 766 / M
+
+
+def tricky(name, m=2000):
+    values = np.random.default_rng(5).standard_normal(m)
+    return jnp.asarray(
+        {
+            "normal": values,
+            "ties": np.round(values, 1),
+            "zeros": np.where(np.arange(m) < 30, values, 0),
+            "one ulp apart": (np.float32(1).view(np.uint32) + np.arange(m, dtype=np.uint32)[::-1]).view(np.float32),
+            "next to nothing": 1e-38 * values,
+            "NaN": np.where(np.arange(m) == 7, np.nan, values),
+            "infinite": np.where(np.arange(m) == m - 1, -np.inf, values),
+        }[name],
+        jnp.float32,
+    )
+
+
+@pytest.mark.parametrize("value_bits", [2, 10])
+@pytest.mark.parametrize("name", ["normal", "ties", "zeros", "one ulp apart", "next to nothing", "NaN", "infinite"])
+def test_a_known_bound_on_t_changes_nothing_but_the_time(name, value_bits):
+    values, most = tricky(name), 300
+    assert slots_for(most, values.size)
+    for seed, t in enumerate((0, 1, 17, 299, 300)):
+        key = jax.random.fold_in(KEY, seed)
+        bounded = compress(TopTQSGD(value_bits, most), key, values, jnp.asarray(t))
+        jax.tree.map(
+            np.testing.assert_array_equal, bounded, compress(TopTQSGD(value_bits), key, values, jnp.asarray(t))
+        )
+
+
+def test_the_decoded_message_is_the_compressed_vector_also_with_a_bound():
+    values = heavy_tailed(8)
+    compressed, info = compress(TopTQSGD(most=1474), KEY, values, jnp.asarray(1474))
+    signed_levels, scale = quantise(KEY, jnp.where(top_t_jit(values, 1474), values, 0.0))
+    data = encode_message(np.asarray(signed_levels), float(scale))
+    np.testing.assert_array_equal(decode_message(data, M).view(np.uint32), np.asarray(compressed).view(np.uint32))
+    assert len(data) == -(-int(info.bits) // 8)
+
+
+@pytest.mark.parametrize("m", [400, 2000])  # too few for slots, and enough
+def test_no_more_than_the_bound_is_ever_kept(m):
+    values = heavy_tailed(6, m)
+    for t in (151, m, m + 5):
+        found = compress(TopTQSGD(most=150), KEY, values, jnp.asarray(t))
+        jax.tree.map(np.testing.assert_array_equal, found, compress(TopTQSGD(), KEY, values, jnp.asarray(150)))
+    with pytest.raises(AirbayesError, match="-1"):
+        TopTQSGD(most=-1)
+
+
+@pytest.mark.parametrize("most", [1000, 2000])
+def test_a_bound_near_all_coordinates_is_allowed(most):
+    values = heavy_tailed(7, 2000)
+    found = compress(TopTQSGD(most=most), KEY, values, jnp.asarray(most))
+    jax.tree.map(np.testing.assert_array_equal, found, compress(TopTQSGD(), KEY, values, jnp.asarray(most)))
+
+
+def test_kept_entries_are_right_on_average_also_with_a_bound():
+    """100 z-tests of 20,000 draws; false-alarm rate of the whole test < 100·6e-7 = 6e-5 (|z| ≤ 5)."""
+    values, keys = jax.random.normal(jax.random.key(1), (600,)), jax.random.split(jax.random.key(2), 20_000)
+    compressor = TopTQSGD(value_bits=4, most=100)
+    assert slots_for(100, 600)
+    draws = jax.jit(jax.vmap(lambda key: compressor(key, values, jnp.asarray(100))[0]))(keys)
+    mask = np.asarray(top_t(values, 100))
+    exact, draws = np.asarray(values, np.float64)[mask], np.asarray(draws[:, mask], np.float64)
+    step = np.abs(exact).max() / 7
+    fraction = np.abs(exact) / step % 1.0
+    error = step * np.sqrt(fraction * (1 - fraction) / len(keys))  # Bernoulli, in closed form
+    assert (np.abs(draws.mean(0) - exact) <= 5 * error + 1e-6 * np.abs(exact)).all()
+    pairs = np.asarray(np.corrcoef(draws[:, np.flatnonzero(error)[:20]].T))[np.triu_indices(20, 1)]
+    assert np.abs(pairs).max() < 5.5 / np.sqrt(len(keys))  # 190 correlations: false-alarm rate < 190·4e-8 = 8e-6
+
+
+def test_other_generators_draw_for_the_same_coordinates():
+    values, key = heavy_tailed(2, 2000), jax.random.key(3, impl="rbg")
+    found = compress(TopTQSGD(most=100), key, values, jnp.asarray(100))
+    jax.tree.map(np.testing.assert_array_equal, found, compress(TopTQSGD(), key, values, jnp.asarray(100)))

@@ -10,10 +10,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from airbayes.compress.golomb import golomb_length
+from airbayes.compress.golomb import golomb_length, golomb_length_at
+from airbayes.compress.largest import largest_places, slots_for
 from airbayes.compress.message import SCALE_BITS
-from airbayes.compress.quantise import dequantise, levels_of, quantise
+from airbayes.compress.quantise import dequantise, levels_of, quantise, quantise_with
 from airbayes.compress.topt import top_t
+from airbayes.errors import AirbayesError
+from airbayes.keys import uniform_at
 
 
 class CompressInfo(NamedTuple):
@@ -39,23 +42,47 @@ class TopTQSGD(Compressor):
 
     Kept entries rounded to level 0 need not be sent, so `kept` may be a little below t. `bits` is the
     length of `encode_message` before padding: positions with their count, values and the scale.
+
+    Who knows that no t exceeds some number well below m says so with `most`: then all but the search for the largest
+    costs as much as t coordinates, not as m, with the same result. Of a larger t only `most` are kept.
     """
 
     value_bits: int = eqx.field(static=True, default=10)  # N_b
+    most: int | None = eqx.field(static=True, default=None)  # the largest t
 
     def __check_init__(self):
         levels_of(self.value_bits)
+        if self.most is not None and self.most < 0:
+            raise AirbayesError(f"most, the largest t, must be zero or more, got {self.most}.")
 
     def __call__(
         self, key: Key[Array, ""], values: Float[Array, " param"], t: Int[Array, ""] | int
     ) -> tuple[Float[Array, " param"], CompressInfo]:
-        levels = levels_of(self.value_bits)
+        levels, m = levels_of(self.value_bits), values.size
+        if self.most is not None:
+            t = jnp.minimum(t, self.most)
+            if (slots := slots_for(self.most, m)) is not None:
+                return self._in_slots(key, values, jnp.maximum(t, 0), slots)
         mask = top_t(values, t)
         signed_levels, scale = quantise(key, jnp.where(mask, values, 0.0), levels)
         positions, kept = golomb_length(signed_levels != 0)
         bits = positions + self.value_bits * kept + SCALE_BITS * (kept > 0)
         compressed = jnp.where(mask, dequantise(signed_levels, scale, levels), 0.0)
         return compressed, CompressInfo(kept, scale, bits.astype(jnp.float32))
+
+    def _in_slots(
+        self, key: Key[Array, ""], values: Float[Array, " param"], t: Int[Array, ""], slots: int
+    ) -> tuple[Float[Array, " param"], CompressInfo]:
+        """The same, from the few largest entries alone."""
+        levels, m = levels_of(self.value_bits), values.size
+        places, is_kept = largest_places(values, t, slots)
+        largest = jnp.where(is_kept, values[jnp.minimum(places, m - 1)], 0.0)
+        signed_levels, scale = quantise_with(uniform_at(key, places, m), largest, levels)
+        positions, kept = golomb_length_at(places, signed_levels != 0, m)
+        bits = positions + self.value_bits * kept + SCALE_BITS * (kept > 0)
+        sent = jnp.where(is_kept, dequantise(signed_levels, scale, levels), 0.0)
+        dense = jnp.zeros(m).at[places].set(sent, mode="drop", indices_are_sorted=True, unique_indices=True)
+        return dense, CompressInfo(kept, scale, bits.astype(jnp.float32))
 
 
 class TopT(Compressor):

@@ -107,9 +107,7 @@ def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Arra
     count = partial(lax.fori_loop, 0, blocks, add, jnp.zeros((), jnp.int32))
     total = lax.platform_dependent(cpu=count, default=lambda: jnp.sum(mask, dtype=jnp.int32))
     rest = 2 * total > m  # then the places that are not set are coded
-    some = jnp.maximum(jnp.minimum(total, m - total), 1).astype(jnp.uint32)
-    m_golomb = jnp.maximum((jnp.uint32(9 * m) + 2 * some) // (13 * some), 1).astype(jnp.int32)
-    short = 31 - lax.clz(m_golomb)
+    m_golomb = _parameter(jnp.minimum(total, m - total), m)
 
     def code(index: Int[Array, ""], so_far: tuple) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """`so_far`: the last place that was coded, −1 before the first, and the bits."""
@@ -118,12 +116,36 @@ def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Arra
         coded = (held ^ rest) & counts
         before, last = _previous(coded)
         gap = where - jnp.where(before < 0, latest, where[0] + before) - 1
-        quotient, remainder = _divide(gap, m_golomb, m)
-        length = quotient + 1 + short + (remainder >= (2 << short) - m_golomb)
+        length = _word_length(gap, m_golomb, m)
         return jnp.where(last < 0, latest, where[0] + last), bits + jnp.sum(jnp.where(coded, length, 0))
 
     nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.int32)
     return _header(m) + lax.fori_loop(0, blocks, code, nothing)[1], total
+
+
+def golomb_length_at(
+    places: Int[Array, " slot"], sent: Bool[Array, " slot"], num_params: int
+) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """`golomb_length` of a mask that is set at those of some increasing places that are sent, at most half of all m.
+    The number of slots is a multiple of 16."""
+    total = jnp.sum(sent, dtype=jnp.int32)
+    before, _ = _previous(sent)
+    gap = places - jnp.where(before < 0, -1, places[jnp.maximum(before, 0)]) - 1
+    length = _word_length(gap, _parameter(total, num_params), num_params)
+    return _header(num_params) + jnp.sum(jnp.where(sent, length, 0)), total
+
+
+def _parameter(coded: Int[Array, ""], num_params: int) -> Int[Array, ""]:
+    """M of so many coded places."""
+    some = jnp.maximum(coded, 1).astype(jnp.uint32)
+    return jnp.maximum((jnp.uint32(9 * num_params) + 2 * some) // (13 * some), 1).astype(jnp.int32)
+
+
+def _word_length(gap: Int[Array, " gap"], m_golomb: Int[Array, ""], num_params: int) -> Int[Array, " gap"]:
+    """Bits of the code word of each gap."""
+    short = 31 - lax.clz(m_golomb)
+    quotient, remainder = _divide(gap, m_golomb, num_params)
+    return quotient + 1 + short + (remainder >= (2 << short) - m_golomb)
 
 
 def _previous(coded: Bool[Array, " place"]) -> tuple[Int[Array, " place"], Int[Array, ""]]:

@@ -24,7 +24,14 @@ def levels_of(value_bits: int) -> int:
 def quantise(
     key: Key[Array, ""], values: Float[Array, " param"], levels: int = 511
 ) -> tuple[Int[Array, " param"], Float[Array, ""]]:
-    """Signed levels in −s, …, s, and the scale. Zeros stay zero.
+    """Signed levels in −s, …, s, and the scale. Zeros stay zero."""
+    return quantise_with(uniform_rows(key[None], values.size)[0], values, levels)
+
+
+def quantise_with(
+    uniform: Float[Array, " param"], values: Float[Array, " param"], levels: int = 511
+) -> tuple[Int[Array, " param"], Float[Array, ""]]:
+    """`quantise` with u given.
 
     A scale too small for the step scale/s to be a normal float32 counts as 0. A non-finite entry makes
     the scale non-finite and, through `dequantise`, the whole vector NaN: divergence is not hidden.
@@ -36,7 +43,7 @@ def quantise(
     exact = (0.25 * jnp.abs(values)) / (0.25 * jnp.where(scale == 0, 1.0, scale)) * levels
     below = jnp.floor(exact)
     # Comparing with the fraction keeps all its bits; adding u to `exact` would round them away.
-    magnitude = jnp.minimum(below + (uniform_rows(key[None], values.size)[0] < exact - below), levels)
+    magnitude = jnp.minimum(below + (uniform < exact - below), levels)
     magnitude = jnp.where(jnp.isfinite(exact) & (scale > 0), magnitude, 0).astype(jnp.int32)
     return jnp.where(values < 0, -magnitude, magnitude), scale
 

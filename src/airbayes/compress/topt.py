@@ -6,7 +6,8 @@
 
 in 31 counting passes. t may be traced and may differ between agents and cells of one vmapped program.
 Five rows of 40,855 took 1.4 ms on two CPU cores (sort 7.2, lax.top_k of 2,662 5.2), ninety 25 ms
-(131, 91); on an H200 0.23 ms (0.21, 0.23) and 0.32 ms (0.33, 0.48).
+(131, 91); on an H200 0.23 ms (0.21, 0.23) and 0.32 ms (0.33, 0.48). Where t is known to be small, `largest_places`
+needs fewer passes.
 """
 
 from functools import partial
@@ -16,7 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-_BITS = np.uint32(1) << np.arange(30, -1, -1, dtype=np.uint32)
+BITS = np.uint32(1) << np.arange(30, -1, -1, dtype=np.uint32)
 _BLOCK = 256
 
 
@@ -27,23 +28,30 @@ def magnitude_bits(values: Float[Array, " param"]) -> UInt32[Array, " param"]:
 
 def top_t(values: Float[Array, " param"], t: Int[Array, ""] | int) -> Bool[Array, " param"]:
     """Mask of the t entries of largest magnitude; exactly min(max(t, 0), m) entries are True."""
-    t = jnp.clip(t, 0, values.size)
-    ranks = magnitude_bits(values)
+    return top_ranks(magnitude_bits(values), t)
+
+
+def top_ranks(ranks: UInt32[Array, " param"], t: Int[Array, ""] | int) -> Bool[Array, " param"]:
+    """`top_t` of the magnitudes with these bits."""
+    t = jnp.clip(t, 0, ranks.size)
     threshold = lax.platform_dependent(  # a rolled loop compiles faster, but is three times slower on a GPU
-        ranks, t, cpu=partial(_threshold, unroll=1), default=partial(_threshold, unroll=_BITS.size)
+        ranks, t, cpu=partial(threshold_of, unroll=1), default=partial(threshold_of, unroll=BITS.size)
     )
     above, tied = ranks > threshold, ranks == threshold
     return above | _first(tied, t - jnp.sum(above))
 
 
-def _threshold(ranks: UInt32[Array, " param"], t: Int[Array, ""], unroll: int) -> UInt32[Array, ""]:
-    """The t-th largest rank, from its highest bit down; the largest possible one when t = 0."""
+def threshold_of(
+    ranks: UInt32[Array, " param"], t: Int[Array, ""], unroll: int, bits: UInt32[np.ndarray, " bit"] = BITS
+) -> UInt32[Array, ""]:
+    """The t-th largest rank, from its highest bit down; the largest possible one when t = 0. From fewer than all bits,
+    the first bits of it."""
 
     def add_bit(threshold, bit):
         higher = threshold | bit
         return jnp.where(jnp.sum(ranks >= higher) >= t, higher, threshold), None
 
-    return lax.scan(add_bit, jnp.uint32(0), _BITS, unroll=unroll)[0]
+    return lax.scan(add_bit, jnp.uint32(0), bits, unroll=unroll)[0]
 
 
 def _first(mask: Bool[Array, " param"], count: Int[Array, ""]) -> Bool[Array, " param"]:
