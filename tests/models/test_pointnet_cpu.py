@@ -7,13 +7,22 @@ import pytest
 from models.pointnet_case import MODEL, clouds, moved
 
 from airbayes.models import FullGradient, GaussianPrior, LocalData, Posterior, pointnet, pointnet_cpu
+from airbayes.models.base import pick_labels
+from airbayes.models.layers_cpu import (
+    Layer,
+    cloud_layer,
+    point_layer,
+    pull_cloud_kernels,
+    pull_point_layer,
+    sum_in_blocks,
+)
 from airbayes.models.max_pool import dense_max_pool_plain
-from airbayes.models.pointnet_cpu import multiplied, pointnet_on_cpu, written_out
-from airbayes.models.winners_cpu import BLOCK, pool_and_winners, pool_at_winners
+from airbayes.models.pointnet_cpu import cut, joined, log_likelihood_on_cpu, pointnet_on_cpu
+from airbayes.models.winners_cpu import BLOCK, pool_and_winners, pull_winners
 
 
 def fast(theta, x):
-    return pointnet_on_cpu(MODEL.unravel(theta), x)
+    return pointnet_on_cpu(theta, x)
 
 
 def plain(theta, x):
@@ -58,19 +67,53 @@ def test_gradients_where_points_are_copies():
     assert_close(score_and_gradient(fast)(moved(2), x), score_and_gradient(plain)(moved(2), x))
 
 
-@pytest.mark.parametrize(("together", "turns"), [(1, 2), (100, 1), (1 << 15, 0)])
-def test_batched_over_cells_and_agents(together, turns, monkeypatch):
-    """In turn, agents at once and cells in turn (2 agents of 4 clouds of 9 points are 72), or all at once."""
+# 6 networks of 4 clouds of 9 points: one at a time, three at a time (as many as divide 6), or all at once.
+@pytest.mark.parametrize(("together", "loops"), [(1, 2), (4 * 36, 2), (1 << 15, 0)])
+def test_batched_over_cells_and_agents(together, loops, monkeypatch):
     monkeypatch.setattr(pointnet_cpu, "TOGETHER", together)
+    jax.clear_caches()
     theta = jnp.stack([moved(seed) for seed in range(6)]).reshape(3, 2, -1)
     x = clouds(3, 2, 4, 9)
-    traced = jax.jit(jax.vmap(jax.vmap(gradient_of(fast)), (0, None))).trace(theta, x)
-    forward_loops, winner_loops = turns, 3  # and as many turns backwards
-    assert str(traced.jaxpr).count("scan[") == 2 * forward_loops + winner_loops
-    found = traced.lower().compile()(theta, x)
+    batched, one = (
+        jax.jit(f).trace(*args)
+        for f, args in (
+            (jax.vmap(jax.vmap(gradient_of(fast)), (0, None)), (theta, x)),
+            (gradient_of(fast), (theta[0, 0], x[0])),
+        )
+    )
+    # A loop for the scores, which nobody asks for here, and one for the gradient.
+    assert str(batched.jaxpr).count("scan[") == str(one.jaxpr).count("scan[") + loops
+    found = batched.lower().compile()(theta, x)
     reference = jax.jit(gradient_of(plain))
     for cell, agent in np.ndindex(3, 2):
         assert_close(found[cell, agent], reference(theta[cell, agent], x[agent]))
+
+
+def test_tensors_of_theta():
+    theta = jnp.stack([moved(0), moved(1)])
+    np.testing.assert_array_equal(joined(cut(theta)), theta)
+    for found, expected in zip(jax.tree.leaves(cut(theta)), jax.tree.leaves(MODEL.unravel(theta[1])), strict=True):
+        np.testing.assert_array_equal(found[1], expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 7), (12, 32), (6, 33)])
+def test_log_likelihood_and_its_gradient(shape):
+    theta, x = jnp.stack([moved(0), moved(1)]), clouds(8, 2, *shape)
+    rng = np.random.default_rng(8)
+    targets, weights = jnp.asarray(rng.integers(6, size=(2, shape[0]))), jnp.asarray(rng.uniform(size=(2, shape[0])))
+
+    def plain_log_likelihood(theta, x, targets):
+        return pick_labels(jax.nn.log_softmax(plain(theta, x)), targets)
+
+    def of(log_likelihood):
+        def weighted(theta, x, targets, weights):
+            each = log_likelihood(theta, x, targets)
+            return jnp.sum(weights * each), each
+
+        return jax.jit(jax.vmap(jax.value_and_grad(weighted, argnums=(0, 1), has_aux=True)))
+
+    args = theta, x, targets, weights
+    assert_close(of(log_likelihood_on_cpu)(*args), of(plain_log_likelihood)(*args))
 
 
 def test_the_classifier_uses_it_and_repeats_itself_exactly():
@@ -92,50 +135,68 @@ def test_the_classifier_uses_it_and_repeats_itself_exactly():
         )
 
 
-def layer(seed: int, n: int, p: int):
+def layer(seed: int, n: int, p: int, f: int = 5):
+    """Points of two networks, and a layer for each."""
     rng = np.random.default_rng(seed)
-    x, kernel = rng.normal(size=(n, p, 5)), rng.normal(size=(5, 7))
-    return jnp.asarray(x, jnp.float32), jnp.asarray(kernel, jnp.float32), jnp.asarray(rng.normal(size=7), jnp.float32)
+    arrays = rng.normal(size=(2, n, p, f)), rng.normal(size=(2, f, 7)), rng.normal(size=(2, 7))
+    x, kernel, bias = (jnp.asarray(each, jnp.float32) for each in arrays)
+    return x, Layer(kernel, bias)
+
+
+def plain_layer(layer, x):
+    return jax.nn.relu(x @ layer.kernel[:, None] + layer.bias[:, None, None])
 
 
 @pytest.mark.parametrize("p", [1, BLOCK - 1, BLOCK, 3 * BLOCK, 3 * BLOCK + 1])
 def test_winners(p):
-    x, kernel, bias = layer(0, 6, p)
-    pooled, winner = pool_and_winners(x, kernel, bias)
-    np.testing.assert_allclose(pooled, dense_max_pool_plain(x, kernel, bias), rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(winner, jnp.argmax(x @ kernel, axis=1))
+    x, wide = layer(0, 6, p)
+    pooled, winner = pool_and_winners(x, *wide)
+    np.testing.assert_allclose(pooled, plain_layer(wide, x).max(axis=2), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(winner, jnp.argmax(x @ wide.kernel[:, None], axis=2))
 
 
 def test_of_equal_points_one_wins():
-    x, kernel, bias = layer(1, 4, BLOCK)
-    copies = jnp.concatenate([x, x, x[:, :3]], axis=1)
-    expected = pool_and_winners(x, kernel, bias)[1]
-    np.testing.assert_array_equal(pool_and_winners(copies, kernel, bias)[1] % BLOCK, expected)
-    np.testing.assert_array_equal(pool_and_winners(copies[:, : 2 * BLOCK], kernel, bias)[1], expected)  # the first
+    x, wide = layer(1, 4, BLOCK)
+    copies = jnp.concatenate([x, x, x[:, :, :3]], axis=2)
+    expected = pool_and_winners(x, *wide)[1]
+    np.testing.assert_array_equal(pool_and_winners(copies, *wide)[1] % BLOCK, expected)
+    np.testing.assert_array_equal(pool_and_winners(copies[:, :, : 2 * BLOCK], *wide)[1], expected)  # the first
 
 
 def test_gradient_at_winners():
-    x, kernel, bias = layer(2, 6, 19)
-    weight = jnp.asarray(np.random.default_rng(3).normal(size=(6, 7)), jnp.float32)
-    bias = bias - 3.0  # some channels are dead
-    found = pool_and_winners(x, kernel, bias)
-    assert 0 < int((found[0] == 0).sum()) < found[0].size
-    known = jax.grad(lambda *a: jnp.sum(weight * pool_at_winners(*a, *found)), argnums=(0, 1, 2))
-    reference = jax.grad(lambda *a: jnp.sum(weight * dense_max_pool_plain(*a)), argnums=(0, 1, 2))
-    assert_close(known(x, kernel, bias), reference(x, kernel, bias))
-
-
-def test_products():
-    x, kernel, _ = layer(4, 3, 4)
-    kernels = jnp.stack([kernel, 2 * kernel, -kernel])
-    for k in (kernel, kernels):
-        for product in (written_out, multiplied):
-            np.testing.assert_allclose(product(x, k), x @ k, rtol=1e-5, atol=1e-5)
-    found, expected = (
-        jax.grad(lambda x, k, f=f: jnp.sum(jnp.sin(f(x, k))), argnums=(0, 1))(x, kernels)
-        for f in (multiplied, jnp.matmul)
-    )
+    x, wide = layer(2, 6, 19)
+    weight = jnp.asarray(np.random.default_rng(3).normal(size=(2, 6, 7)), jnp.float32)
+    wide = Layer(wide.kernel, wide.bias - 3.0)  # some channels are dead
+    pooled, winner = pool_and_winners(x, *wide)
+    assert 0 < int((pooled == 0).sum()) < pooled.size
+    found = pull_winners(x, wide, winner, jnp.where(pooled > 0, weight, 0.0))
+    expected = jax.grad(lambda x, wide: jnp.sum(weight * plain_layer(wide, x).max(axis=2)), argnums=(0, 1))(x, wide)
     assert_close(found, expected)
+
+
+@pytest.mark.parametrize("features", [3, 8])
+def test_layers_of_points(features):
+    x, dense = layer(4, 3, 5, features)
+    out = point_layer(dense, x)
+    np.testing.assert_allclose(out, plain_layer(dense, x), rtol=1e-5, atol=1e-5)
+    expected = jax.grad(lambda x, dense: jnp.sum(jnp.sin(plain_layer(dense, x))), argnums=(0, 1))(x, dense)
+    assert_close(pull_point_layer(dense, x, out, jnp.cos(out)), expected)
+
+
+@pytest.mark.parametrize("points", [1, 7, 16, 11])
+def test_kernels_of_clouds(points):
+    x, dense = layer(5, 3, points)
+    kernels = dense.kernel[:, None] * jnp.asarray([1.0, 2.0, -1.0])[:, None, None]
+    out = cloud_layer(kernels, dense.bias, x)
+    np.testing.assert_allclose(out, jax.nn.relu(x @ kernels + dense.bias[:, None, None]), rtol=1e-5, atol=1e-5)
+    expected = jax.grad(lambda x, k: 0.5 * jnp.sum((x @ k) ** 2), argnums=(0, 1))(x, kernels)
+    assert_close(pull_cloud_kernels(x, kernels, x @ kernels), expected)
+
+
+@pytest.mark.parametrize("count", [1, 8, 11, 30])
+def test_sums_in_blocks(count):
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(3, count, 4)), jnp.float32)
+    np.testing.assert_allclose(sum_in_blocks(jnp.square, 1, x), (x**2).sum(axis=1), rtol=1e-5)
 
 
 @pytest.mark.parametrize("tensor", ["tnet_input.points.0.kernel", "head.wide.kernel", "head.wide.bias"])

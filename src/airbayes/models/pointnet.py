@@ -148,16 +148,18 @@ class PointNetClassifier(Classifier):
     def log_probs(
         self, theta: Float[Array, " param"], inputs: Float[Array, "example point 3"]
     ) -> Float[Array, "example cls"]:
-        net = self.unravel(theta)
+        def on(scores: Callable) -> Callable:
+            return lambda theta, inputs: scores(self.unravel(theta), inputs)
+
         if self.pooling == "plain":
-            return jax.nn.log_softmax(net(dense_max_pool_plain, inputs))
+            return jax.nn.log_softmax(on(functools.partial(_scores, dense_max_pool_plain))(theta, inputs))
         if jax.default_backend() == "cpu":  # no other device: spares tracing and differentiating their branches
-            return jax.nn.log_softmax(pointnet_cpu.pointnet_on_cpu(net, inputs))
-        branches = {"cpu": pointnet_cpu.pointnet_on_cpu, "default": functools.partial(_scores, dense_max_pool)}
+            return jax.nn.log_softmax(pointnet_cpu.pointnet_on_cpu(theta, inputs))
+        branches = {"cpu": pointnet_cpu.pointnet_on_cpu, "default": on(functools.partial(_scores, dense_max_pool))}
         if pointnet_gpu.fits(inputs.shape[-2]):
-            branches["cuda"] = pointnet_gpu.pointnet_on_gpu
+            branches["cuda"] = on(pointnet_gpu.pointnet_on_gpu)
         # Only the branch of the device at hand is compiled.
-        scores = jax.lax.platform_dependent(net, inputs, **branches)
+        scores = jax.lax.platform_dependent(theta, inputs, **branches)
         return jax.nn.log_softmax(scores)
 
     def log_likelihood(
@@ -166,6 +168,8 @@ class PointNetClassifier(Classifier):
         inputs: Float[Array, "example point 3"],
         targets: Int[Array, " example"],
     ) -> Float[Array, " example"]:
+        if self.pooling == "fast" and jax.default_backend() == "cpu":
+            return pointnet_cpu.log_likelihood_on_cpu(theta, inputs, targets)
         return pick_labels(self.log_probs(theta, inputs), targets)
 
     def tensors(self) -> dict[str, tuple[int, ...]]:

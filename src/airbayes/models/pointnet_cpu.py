@@ -1,162 +1,234 @@
 """The PointNet of `pointnet` on a CPU: the same function of the same parameters, with gradients through the winners.
 
-Three things make it fast there:
+What makes it fast there, to run and to compile:
 
 - The wide layers (`winners_cpu`), nine tenths of the arithmetic, store no activation of a point.
-- Backwards, the network is evaluated again with the winners known and differentiated as it stands: to recompute the
-  narrow layers is cheaper than to bring them back from memory.
-- Agents and cells take turns (`in_turn`) while the arrays of one fill the cache, instead of all layer by layer.
+- A gradient is one pass, forwards and back, while the arrays of a network are in the cache; so log p(y | x, θ) as a
+  whole has a gradient of its own, which needs no scores from a pass before.
+- A vmap over agents, chains and cells only lengthens the axis over networks that every array here has (`stacked`).
+  Networks take turns, as many at a time as fit the cache.
 
-A transform and the layer after it are one product, relu(x (T W) + b), with a matrix per cloud.
+A transform and the layer after it are one product, relu(x (T K) + b), with a matrix per cloud.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int
 
-from airbayes.models.max_pool import PRECISION
-from airbayes.models.winners_cpu import Pooled, Winner, pool_and_winners, pool_at_winners
+from airbayes.models.encoder_cpu import WIDTHS, Layers, Seen, encode, pull_encoder
+from airbayes.models.layers_cpu import (
+    Activations,
+    CloudKernels,
+    Layer,
+    Points,
+    Rows,
+    affine,
+    cloud_layer,
+    gate,
+    point_layer,
+    product,
+    pull_affine,
+    pull_cloud_kernels,
+    pull_point_layer,
+    pull_product,
+    rows_of,
+    sum_rows,
+)
 
-if TYPE_CHECKING:
-    from airbayes.models.pointnet import CloudEncoder, Dense, PointNet
+TOGETHER = 1 << 15  # points; networks with up to so many in all are computed at once, the others in turn
 
-TOGETHER = 1 << 15  # points; batches up to this size are computed at once, larger ones in turn
-
-Theta = Float[Array, " param"]
-Points = Float[Array, "cloud point feature"]
-Kernels = Float[Array, "cloud feature channel"]
-AnyKernel = Float[Array, "*per_cloud feature channel"]  # one for all clouds, or one for each
-Products = Float[Array, "cloud point channel"]
-Scores = Float[Array, "cloud cls"]
-Found = list[tuple[Pooled, Winner]]  # of the three wide layers
-
-
-def evaluate(net: PointNet, clouds: Points, pool: Callable, product: Callable) -> Scores:
-    """The network; `pool` does its wide layers and `product` multiplies points by kernels."""
-
-    def narrow(layers: list[Dense], x: Points) -> Products:
-        for layer in layers:
-            x = jax.nn.relu(product(x, layer.kernel) + layer.bias)
-        return x
-
-    def turned(layer: Dense, x: Points, matrices: Float[Array, "cloud entry"]) -> Products:
-        matrices = matrices.reshape(-1, x.shape[-1], x.shape[-1])
-        return jax.nn.relu(product(x, jnp.matmul(matrices, layer.kernel, precision=PRECISION)) + layer.bias)
-
-    def encode(encoder: CloudEncoder, x: Points) -> Float[Array, "cloud out"]:
-        h = pool(x, encoder.wide.kernel, encoder.wide.bias)
-        for layer in encoder.cloud:
-            h = jax.nn.relu(layer(h))
-        return encoder.last(h)
-
-    matrices = encode(net.tnet_input, narrow(net.tnet_input.points, clouds))
-    x = narrow(net.shared[1:], turned(net.shared[0], clouds, matrices))
-    matrices = encode(net.tnet_feature, narrow(net.tnet_feature.points, x))
-    return encode(net.head, narrow(net.head.points[1:], turned(net.head.points[0], x, matrices)))
+Thetas = Float[Array, "net param"]
+Codes = Float[Array, "net cloud 32"]  # what an encoder makes of a cloud, before its last layer
+Scores = Float[Array, "net cloud cls"]
 
 
-def written_out(x: Points, kernel: AnyKernel) -> Products:
-    """x K as a sum over features, which the compiler fuses with the layers before and after. Best where nothing but
-    the result is needed; with every layer's result needed, each would be computed several times."""
-    kernel = kernel[:, None] if kernel.ndim == 3 else kernel
-    return sum((x[:, :, f, None] * kernel[..., f, :] for f in range(1, x.shape[-1])), x[:, :, :1] * kernel[..., 0, :])
+class Encoder(NamedTuple):
+    first: Layer  # its input→8
+    middle: Layers
+    last: Layer  # 32→its output
 
 
-def multiplied(x: Points, kernel: AnyKernel) -> Products:
-    """x K, computed once and kept."""
-    if kernel.ndim == 3:
-        return product_per_cloud(x, kernel)
-    rows = jnp.matmul(x.reshape(-1, x.shape[-1]), kernel, precision=PRECISION)  # one product, also backwards
-    return rows.reshape(*x.shape[:-1], -1)
+class Net(NamedTuple):
+    """The parameters, in the order in which θ holds them."""
+
+    tnet_input: Encoder
+    shared: tuple[Layer, Layer]
+    tnet_feature: Encoder
+    head: Encoder
+
+
+class Passed(NamedTuple):
+    """What the gradient needs of a forward pass."""
+
+    tnet_input: Seen
+    turned: Activations  # after the first shared layer
+    x: Activations  # after the second
+    tnet_feature: Seen
+    head: Seen
+
+
+def cut(theta: Thetas) -> Net:
+    """The tensors of θ; the number of classes is what is left for the last of them."""
+    nets, size = theta.shape
+    done = 0
+
+    def take(*shape: int) -> Array:
+        nonlocal done
+        begin, done = done, done + functools.reduce(int.__mul__, shape)
+        return lax.slice_in_dim(theta, begin, done, axis=1).reshape(nets, *shape)
+
+    def layer(features: int, channels: int) -> Layer:
+        return Layer(take(features, channels), take(channels))
+
+    def encoder(features: int, out: int | None = None) -> Encoder:
+        first, middle = layer(features, WIDTHS[0]), tuple(layer(*pair) for pair in pairwise(WIDTHS))
+        return Encoder(first, middle, layer(WIDTHS[-1], out or (size - done) // (WIDTHS[-1] + 1)))
+
+    return Net(encoder(3, 9), (layer(3, 8), layer(8, 8)), encoder(8, 64), encoder(8))
+
+
+def joined(net: Net) -> Thetas:
+    tensors = jax.tree.leaves(net)
+    return lax.concatenate([each.reshape(len(each), -1) for each in tensors], dimension=1)
+
+
+def forward(net: Net, clouds: Points) -> tuple[Scores, Passed]:
+    seen_input = encode(net.tnet_input.middle, point_layer(net.tnet_input.first, clouds))
+    turned = turn(net.tnet_input.last, net.shared[0], seen_input.z, clouds)
+    x = point_layer(net.shared[1], turned)
+    seen_feature = encode(net.tnet_feature.middle, point_layer(net.tnet_feature.first, x))
+    seen_head = encode(net.head.middle, turn(net.tnet_feature.last, net.head.first, seen_feature.z, x))
+    return affine(net.head.last, seen_head.z), Passed(seen_input, turned, x, seen_feature, seen_head)
+
+
+def backward(net: Net, clouds: Points, passed: Passed, d_scores: Scores) -> tuple[Net, Points]:
+    """The gradients of the parameters and of the clouds."""
+    tnet_input, turned, x, tnet_feature, head = passed
+    d_z, d_head_last = pull_affine(net.head.last, head.z, d_scores)
+    d_y, d_head = pull_encoder(net.head.middle, head, d_z)
+    d_x, d_z, d_feature_last, d_head_first = pull_turn(
+        net.tnet_feature.last, net.head.first, x, tnet_feature.z, head.y, d_y
+    )
+    d_y, d_feature = pull_encoder(net.tnet_feature.middle, tnet_feature, d_z)
+    d_more, d_feature_first = pull_point_layer(net.tnet_feature.first, x, tnet_feature.y, d_y)
+    d_turned, d_shared = pull_point_layer(net.shared[1], turned, x, d_x + d_more)
+    d_clouds, d_z, d_input_last, d_turned_layer = pull_turn(
+        net.tnet_input.last, net.shared[0], clouds, tnet_input.z, turned, d_turned
+    )
+    d_y, d_input = pull_encoder(net.tnet_input.middle, tnet_input, d_z)
+    d_more, d_input_first = pull_point_layer(net.tnet_input.first, clouds, tnet_input.y, d_y)
+    gradient = Net(
+        Encoder(d_input_first, d_input, d_input_last),
+        (d_turned_layer, d_shared),
+        Encoder(d_feature_first, d_feature, d_feature_last),
+        Encoder(d_head_first, d_head, d_head_last),
+    )
+    return gradient, d_clouds + d_more
+
+
+def turn(last: Layer, layer: Layer, z: Codes, x: Points) -> Activations:
+    """relu(x T K + b), where T = z K' + b' is each cloud's matrix."""
+    return cloud_layer(turned_kernels(last, layer, z)[1], layer.bias, x)
+
+
+def turned_kernels(last: Layer, layer: Layer, z: Codes) -> tuple[Rows, CloudKernels]:
+    """T of every cloud, its rows below each other, and T K."""
+    width = layer.kernel.shape[1]
+    rows = affine(last, z).reshape(z.shape[0], -1, width)
+    return rows, product(rows, layer.kernel).reshape(*z.shape[:2], width, -1)
+
+
+def pull_turn(
+    last: Layer, layer: Layer, x: Points, z: Codes, out: Activations, d_out: Activations
+) -> tuple[Points, Codes, Layer, Layer]:
+    """∂x, ∂z, and the gradients of both layers, of out = relu(x T K + b)."""
+    rows, kernels = turned_kernels(last, layer, z)
+    d = gate(out, d_out)
+    d_x, d_kernels = pull_cloud_kernels(x, kernels, d)
+    d_rows, d_kernel = pull_product(rows, layer.kernel, d_kernels.reshape(*rows.shape[:2], -1))
+    d_z, d_last = pull_affine(last, z, d_rows.reshape(*z.shape[:2], -1))
+    return d_x, d_z, d_last, Layer(d_kernel, sum_rows(rows_of(d)))
+
+
+def scores_of(theta: Thetas, clouds: Points) -> Scores:
+    return forward(cut(theta), clouds)[0]
+
+
+def pull_scores(theta: Thetas, clouds: Points, d_scores: Scores) -> tuple[Thetas, Points]:
+    net = cut(theta)
+    gradient, d_clouds = backward(net, clouds, forward(net, clouds)[1], d_scores)
+    return joined(gradient), d_clouds
+
+
+def pull_log_likelihood(
+    theta: Thetas, clouds: Points, targets: Int[Array, "net cloud"], d: Float[Array, "net cloud"]
+) -> tuple[Thetas, Points]:
+    """From log p(y) = s_y − log Σ_c exp s_c,  ∂s_c = 1[c = y] − p(c)."""
+    net = cut(theta)
+    scores, passed = forward(net, clouds)
+    classes = lax.broadcasted_iota(targets.dtype, scores.shape, 2)
+    d_scores = d[..., None] * ((targets[..., None] == classes) - jax.nn.softmax(scores))
+    gradient, d_clouds = backward(net, clouds, passed, d_scores)
+    return joined(gradient), d_clouds
+
+
+def stacked(f: Callable) -> Callable:
+    """f of one network from f of a stack of them; a vmap makes the stack higher."""
+    called = custom_vmap(functools.partial(in_turn, f))
+
+    @called.def_vmap
+    def batched(size: int, is_batched: list[bool], *args: Array):
+        full = (a if b else jnp.broadcast_to(a, (size, *a.shape)) for a, b in zip(args, is_batched, strict=True))
+        out = called(*(a.reshape(-1, *a.shape[2:]) for a in full))
+        out = jax.tree.map(lambda a: a.reshape(size, -1, *a.shape[1:]), out)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return lambda *args: jax.tree.map(lambda a: a[0], called(*(a[None] for a in args)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def in_turn(f: Callable, *args: Array):
+    """f of so many networks at a time as fit."""
+    nets, clouds, points, _ = args[1].shape
+    fit = max(1, TOGETHER // (clouds * points))
+    some = max(size for size in range(1, nets + 1) if nets % size == 0 and size <= fit)
+    if some == nets:
+        return f(*args)
+    out = lax.map(lambda each: f(*each), [a.reshape(-1, some, *a.shape[1:]) for a in args])
+    return jax.tree.map(lambda a: a.reshape(nets, *a.shape[2:]), out)
 
 
 @jax.custom_vjp
-def product_per_cloud(x: Points, kernels: Kernels) -> Products:
-    """x_n K_n. Hundreds of products of 8×8 matrices cost more in calls than in sums, so its gradient has none."""
-    return jnp.matmul(x, kernels, precision=PRECISION)
-
-
-def _product_forward(x, kernels):
-    return product_per_cloud(x, kernels), (x, kernels)
-
-
-def _product_backward(residuals, d):
-    x, kernels = residuals
-    d_x = sum(d[:, :, c, None] * kernels[:, None, :, c] for c in range(d.shape[-1]))
-    return d_x, jnp.sum(x[:, :, :, None] * d[:, :, None, :], axis=1)
-
-
-product_per_cloud.defvjp(_product_forward, _product_backward)
-
-
-def pointnet_on_cpu(net: PointNet, clouds: Points) -> Scores:
+def pointnet_on_cpu(theta: Float[Array, " param"], clouds: Float[Array, "cloud point 3"]) -> Float[Array, "cloud cls"]:
     """Class scores; equal to `net(dense_max_pool_plain, clouds)`, and so are the gradients of the parameters."""
-    # Flat, since a loop over agents is slow to take its own part of each of 40 small arrays.
-    theta, unravel = ravel_pytree(net)
-    return _scores(unravel, theta, clouds)
+    return stacked(scores_of)(theta, clouds)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _scores(unravel: Callable, theta: Theta, clouds: Points) -> Scores:
-    return in_turn(functools.partial(_scores_and_winners, unravel))(theta, clouds)[0]
+pointnet_on_cpu.defvjp(
+    lambda theta, clouds: (pointnet_on_cpu(theta, clouds), (theta, clouds)),
+    lambda residuals, d: stacked(pull_scores)(*residuals, d),
+)
 
 
-def _forward(unravel, theta, clouds):
-    scores, found = in_turn(functools.partial(_scores_and_winners, unravel))(theta, clouds)
-    return scores, (theta, clouds, found)
+@jax.custom_vjp
+def log_likelihood_on_cpu(
+    theta: Float[Array, " param"], clouds: Float[Array, "cloud point 3"], targets: Int[Array, " cloud"]
+) -> Float[Array, " cloud"]:
+    """log p(y | x, θ) of every cloud."""
+    log_probs = jax.nn.log_softmax(pointnet_on_cpu(theta, clouds))
+    return jnp.take_along_axis(log_probs, targets[:, None], axis=1)[:, 0]
 
 
-def _backward(unravel, residuals, cotangent):
-    return in_turn(functools.partial(_gradients, unravel))(*residuals, cotangent)
-
-
-_scores.defvjp(_forward, _backward)
-
-
-@functools.partial(jax.jit, static_argnums=0, inline=True)  # traced once; else anew for every level of vmap and grad
-def _scores_and_winners(unravel: Callable, theta: Theta, clouds: Points) -> tuple[Scores, Found]:
-    found = []
-
-    def pool(x, kernel, bias):
-        found.append(pool_and_winners(x, kernel, bias))
-        return found[-1][0]
-
-    return evaluate(unravel(theta), clouds, pool, written_out), found
-
-
-@functools.partial(jax.jit, static_argnums=0, inline=True)
-def _gradients(
-    unravel: Callable, theta: Theta, clouds: Points, found: Found, cotangent: Scores
-) -> tuple[Theta, Points]:
-    """The network at known winners, pulled back."""
-
-    def scores(theta, clouds):
-        known = iter(found)
-        return evaluate(unravel(theta), clouds, lambda *layer: pool_at_winners(*layer, *next(known)), multiplied)
-
-    return jax.vjp(scores, theta, clouds)[1](cotangent)
-
-
-def in_turn(f: Callable) -> Callable:
-    """f(θ, clouds, …), which a vmap widens while its batch is small, and calls once for each member when it is not."""
-    called = custom_vmap(f)
-
-    @called.def_vmap
-    def batched(size: int, is_batched: PyTree, *args: PyTree):
-        full = jax.tree.map(lambda a, b: a if b else jnp.broadcast_to(a, (size, *a.shape)), args, tuple(is_batched))
-        if full[1].size // full[1].shape[-1] <= TOGETHER:
-            out = in_turn(jax.vmap(f))(*full)
-        else:
-            out = lax.map(lambda member: called(*member), full)
-        return out, jax.tree.map(lambda _: True, out)
-
-    return called
+log_likelihood_on_cpu.defvjp(
+    lambda *args: (log_likelihood_on_cpu(*args), args),
+    lambda residuals, d: (*stacked(pull_log_likelihood)(*residuals, d), None),
+)
