@@ -18,13 +18,12 @@ from jaxtyping import Array, Float
 FORWARD_LANES = 256  # points of a forward program
 LANES = 32  # points a backward program looks at together: one a thread, and one warp, so that no thread waits
 AT_ONCE = 2  # such sets for which a weight is fetched once
-PROGRAMS = 30  # backward programs per agent
-TURNS = 8  # products of a program that sums over a cloud's points
+PROGRAMS = 15  # backward programs per agent
 WARPS = 4
-LEAST = 16  # rows and columns of a product on the tensor cores
 
 Points = Float[Array, "_ cloud point"]  # channels first
 Matrices = Float[Array, "_ _ cloud"]
+Kernel = Float[Array, "feature channel"]
 Dense = tuple[Float[Array, "_ _"], Float[Array, " _"]]  # kernel [feature, channel] and bias
 
 
@@ -32,12 +31,23 @@ def layers_forward(
     x: Points, matrices: Matrices | None, first: Dense, second: Dense, *, interpret: bool
 ) -> tuple[Points, Points, Points]:
     """u, a and h of the equations above; u is x where there is no matrix."""
+    *before, a, h = _forward(x, matrices, first, second, keep=True, interpret=interpret)
+    return before[0] if before else x, a, h
+
+
+def layers_alone(x: Points, matrices: Matrices | None, first: Dense, second: Dense, *, interpret: bool) -> Points:
+    """h, where nothing will be differentiated."""
+    return _forward(x, matrices, first, second, keep=False, interpret=interpret)[0]
+
+
+def _forward(x, matrices, first, second, *, keep: bool, interpret: bool) -> tuple[Points, ...]:
+    """u (if there are matrices), a and h, or h alone."""
     from jax.experimental import pallas as pl
 
     width, clouds, points = x.shape
     tile = _clouds_per_tile(clouds, points)
     turned = matrices is not None
-    widths = [*([width] if turned else []), first[0].shape[1], second[0].shape[1]]
+    widths = [*([width] if turned else []), first[0].shape[1], second[0].shape[1]][0 if keep else -1 :]
 
     def program(*refs):
         inputs, outputs = refs[: -len(widths)], refs[-len(widths) :]
@@ -46,47 +56,65 @@ def layers_forward(
         weights = inputs[-4:]
         a = _dense(layers, *weights[:2])
         found = [*([layers] if turned else []), a, _dense(a, *weights[2:])]
-        for ref, values in zip(outputs, found, strict=True):
+        for ref, values in zip(outputs, found[-len(widths) :], strict=True):
             _write_rows(ref, values)
 
     given = (x, matrices) if turned else (x,)
-    weight_specs = [_whole(array) for array in (*first, *second)]
+    weight_specs = [whole(array) for array in (*first, *second)]
     found = pl.pallas_call(
         program,
         grid=(clouds // tile,),
-        in_specs=[clouds_of(x, tile), *([] if matrices is None else [_matrices_of(matrices, tile)]), *weight_specs],
+        in_specs=[clouds_of(x, tile), *([] if matrices is None else [matrices_of(matrices, tile)]), *weight_specs],
         out_specs=[pl.BlockSpec((size, tile, points), lambda i: (0, i, 0)) for size in widths],
         out_shape=[jax.ShapeDtypeStruct((size, clouds, points), jnp.float32) for size in widths],
         interpret=interpret,
         **compiler(interpret),
     )(*given, *first, *second)
-    *before, a, h = found
-    return before[0] if turned else x, a, h
+    return tuple(found)
 
 
 def layer_backward(
-    x: Points, kernel: Float[Array, "feature channel"], g: Points, *, through_relu: bool, interpret: bool
-) -> tuple[Points, Dense]:
-    """Of y = xW + b: ∂x, put to zero where x = 0 if x comes out of a ReLU, and the gradients of W and b."""
+    x: Points,
+    kernel: Kernel,
+    gradients: tuple[Points, ...],
+    *,
+    on: Points | None = None,
+    through_relu: bool = False,
+    input_gradient: bool = True,
+    interpret: bool,
+) -> tuple[Points | None, Dense]:
+    """Of y = xW + b: ∂x, put to zero where x = 0 if x comes out of a ReLU, and the gradients of W and b.
+
+    `gradients` add up to ∂y, once for every use of y; it counts where `on`, a ReLU of y, is not zero.
+    """
     from jax.experimental import pallas as pl
 
     features, channels = kernel.shape
     number = x[0].size
     lanes, at_once, programs = _cut(number)
     share = number // programs
+    above = [*gradients, *([] if on is None else [on])]
 
-    def program(x_ref, g_ref, kernel_ref, d_x_ref, parts_ref):
+    def program(x_ref, kernel_ref, *refs):
+        above_refs, d_x_refs, parts_ref = refs[: len(above)], refs[len(above) : -1], refs[-1]
+
+        def arriving(channel, place):
+            rows = [ref[channel, place] for ref in above_refs]
+            total = sum(rows[1 : len(gradients)], rows[0])
+            return total if on is None else jnp.where(rows[-1] > 0, total, 0.0)
+
         def some_points(i, total):
             places = [pl.ds((i * at_once + j) * lanes, lanes) for j in range(at_once)]
             xs = [[x_ref[feature, place] for feature in range(features)] for place in places]
-            gs = [[g_ref[channel, place] for channel in range(channels)] for place in places]
-            for feature in range(features):
-                d_x = [jnp.zeros((lanes,), jnp.float32)] * at_once
-                for channel in range(channels):
-                    weight = kernel_ref[feature, channel]
-                    d_x = [so_far + g[channel] * weight for so_far, g in zip(d_x, gs, strict=True)]
-                for place, x, d in zip(places, xs, d_x, strict=True):
-                    d_x_ref[feature, place] = jnp.where(x[feature] > 0, d, 0.0) if through_relu else d
+            gs = [[arriving(channel, place) for channel in range(channels)] for place in places]
+            for d_x_ref in d_x_refs:  # one or none
+                for feature in range(features):
+                    d_x = [jnp.zeros((lanes,), jnp.float32)] * at_once
+                    for channel in range(channels):
+                        weight = kernel_ref[feature, channel]
+                        d_x = [so_far + g[channel] * weight for so_far, g in zip(d_x, gs, strict=True)]
+                    for place, x, d in zip(places, xs, d_x, strict=True):
+                        d_x_ref[feature, place] = jnp.where(x[feature] > 0, d, 0.0) if through_relu else d
             for x, g in zip(xs, gs, strict=True):
                 terms = [row * column for row in x for column in g] + g
                 total = [so_far + term for so_far, term in zip(total, terms, strict=True)]
@@ -97,82 +125,28 @@ def layer_backward(
         for index, value in enumerate(total):
             parts_ref[0, index] = jnp.sum(value)
 
+    def flat(array):
+        return array.reshape(array.shape[0], number)
+
+    def share_of(rows):
+        return pl.BlockSpec((rows, share), lambda i: (0, i))
+
     size = features * channels + channels
-    d_x, parts = pl.pallas_call(
+    *d_x, parts = pl.pallas_call(
         program,
         grid=(programs,),
-        in_specs=[
-            pl.BlockSpec((features, share), lambda i: (0, i)),
-            pl.BlockSpec((channels, share), lambda i: (0, i)),
-            _whole(kernel),
-        ],
-        out_specs=[pl.BlockSpec((features, share), lambda i: (0, i)), pl.BlockSpec((1, size), lambda i: (i, 0))],
+        in_specs=[share_of(features), whole(kernel), *[share_of(channels) for _ in above]],
+        out_specs=[*([share_of(features)] if input_gradient else []), pl.BlockSpec((1, size), lambda i: (i, 0))],
         out_shape=[
-            jax.ShapeDtypeStruct((features, number), jnp.float32),
+            *([jax.ShapeDtypeStruct((features, number), jnp.float32)] if input_gradient else []),
             jax.ShapeDtypeStruct((programs, size), jnp.float32),
         ],
         interpret=interpret,
         **compiler(interpret, warps=1),
-    )(x.reshape(features, number), g.reshape(channels, number), kernel)
+    )(flat(x), kernel, *map(flat, above))
     total = parts.sum(axis=0)
     weights = total[: features * channels].reshape(features, channels), total[features * channels :]
-    return d_x.reshape(x.shape), weights
-
-
-def turn(x: Points, matrices: Matrices, *, interpret: bool) -> Points:
-    """x_p T_c."""
-    from jax.experimental import pallas as pl
-
-    _, clouds, points = x.shape
-    tile = _clouds_per_tile(clouds, points)
-
-    def program(x_ref, matrix_ref, u_ref):
-        _write_rows(u_ref, _turned(_rows_of(x_ref), matrix_ref))
-
-    return pl.pallas_call(
-        program,
-        grid=(clouds // tile,),
-        in_specs=[clouds_of(x, tile), _matrices_of(matrices, tile)],
-        out_specs=clouds_of(x, tile),
-        out_shape=jax.ShapeDtypeStruct(x.shape, jnp.float32),
-        interpret=interpret,
-        **compiler(interpret),
-    )(x, matrices)
-
-
-def matrix_gradient(x: Points, d_u: Points, *, interpret: bool) -> Matrices:
-    """∂T_c = Σ_p x_pᵀ ∂u_p, over the points of each cloud: several clouds in one product, of which the blocks on the
-    diagonal are wanted."""
-    from jax.experimental import pallas as pl
-
-    width, clouds, points = x.shape
-    together = largest_divisor(clouds, LEAST // width)
-    group = together * largest_divisor(clouds // together, TURNS)
-    blocks = clouds // together
-
-    def program(x_ref, d_u_ref, out_ref):
-        row = lax.broadcasted_iota(jnp.int32, (LEAST, points), 0)
-        point = lax.broadcasted_iota(jnp.int32, (LEAST, points), 1)
-        channel, cloud = row % width, jnp.minimum(row // width, together - 1)
-
-        def one_block(i, _):
-            some = i * together + cloud
-            out_ref[i] = product(x_ref[channel, some, point], d_u_ref[channel, some, point].T, interpret)
-            return 0
-
-        lax.fori_loop(0, group // together, one_block, 0)
-
-    found = pl.pallas_call(
-        program,
-        grid=(clouds // group,),
-        in_specs=[clouds_of(x, group), clouds_of(d_u, group)],
-        out_specs=pl.BlockSpec((group // together, LEAST, LEAST), lambda i: (i, 0, 0)),
-        out_shape=jax.ShapeDtypeStruct((blocks, LEAST, LEAST), jnp.float32),
-        interpret=interpret,
-        **compiler(interpret, warps=1),
-    )(x, d_u)
-    spans = [slice(i * width, (i + 1) * width) for i in range(together)]
-    return jnp.stack([found[:, span, span] for span in spans], axis=1).reshape(clouds, width, width).transpose(1, 2, 0)
+    return d_x[0].reshape(x.shape) if d_x else None, weights
 
 
 # What a program computes: lists of channels, each [cloud, point].
@@ -204,12 +178,6 @@ def _turned(x, matrix_ref):
     return [sum(x[i] * matrix_ref[i, j, :][:, None] for i in width) for j in width]
 
 
-def product(a, b, interpret: bool):
-    """Three TF32 products, relative error 1e-7."""
-    precision = lax.Precision.HIGHEST if interpret else lax.DotAlgorithmPreset.TF32_TF32_F32_X3
-    return jnp.dot(a, b, precision=precision, preferred_element_type=jnp.float32)
-
-
 # Blocks.
 
 
@@ -237,22 +205,23 @@ def clouds_of(array: Points, tile: int):
     return pl.BlockSpec((array.shape[0], tile, array.shape[2]), lambda i: (0, i, 0))
 
 
-def _matrices_of(array: Matrices, tile: int):
+def matrices_of(array: Matrices, tile: int):
     """Their matrices [channel, channel, cloud]."""
     from jax.experimental import pallas as pl
 
     return pl.BlockSpec((*array.shape[:2], tile), lambda i: (0, 0, i))
 
 
-def _whole(array):
+def whole(array):
     from jax.experimental import pallas as pl
 
     return pl.BlockSpec(array.shape, lambda i: (0,) * array.ndim)
 
 
-def compiler(interpret: bool, warps: int = WARPS) -> dict:
+def compiler(interpret: bool, warps: int = WARPS, stages: int | None = None) -> dict:
+    """How Triton compiles a kernel; `stages` turns of a loop are in flight together."""
     if interpret:
         return {}
     from jax.experimental.pallas import triton
 
-    return {"compiler_params": triton.CompilerParams(num_warps=warps)}
+    return {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=stages)}

@@ -1,24 +1,18 @@
 """The PointNet of `pointnet` on NVIDIA GPUs: the same function of the same parameters, by the kernels of
-`point_layers_gpu` and `wide_pool_gpu`, with the channels of points first. Gradients of the clouds themselves are not
-computed: they are taken for zero."""
+`point_layers_gpu`, `point_products_gpu` and `wide_pool_gpu`, with the channels of points first. Gradients of the clouds
+themselves are not computed: they are taken for zero."""
 
 from __future__ import annotations
 
 import functools
+from typing import cast
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from airbayes.models.point_layers_gpu import (
-    Dense,
-    Matrices,
-    Points,
-    layer_backward,
-    layers_forward,
-    matrix_gradient,
-    turn,
-)
+from airbayes.models.point_layers_gpu import Dense, Matrices, Points, layer_backward, layers_alone, layers_forward
+from airbayes.models.point_products_gpu import sixteen_channels_backward, turn_backward
 from airbayes.models.wide_pool_gpu import MOST_SCORES, Pooled, pull_back, winners
 
 WIDE = 128
@@ -34,9 +28,10 @@ def pointnet_on_gpu(
 ) -> Float[Array, "cloud cls"]:
     x = clouds.transpose(2, 0, 1)
     shape = _matrices(_encode(net.tnet_input, x, None, False, interpret), 3)
-    x = point_layers(False, interpret, x, shape, *map(_weights, net.shared))
+    first, second = map(_weights, net.shared)
+    x, again = cast(tuple[Points, Points], point_layers(False, interpret, x, shape, first, second))
     shape = _matrices(_encode(net.tnet_feature, x, None, True, interpret), 8)
-    return _encode(net.head, x, shape, True, interpret)
+    return _encode(net.head, again, shape, True, interpret)
 
 
 def _encode(encoder, x, matrices: Matrices | None, input_gradient: bool, interpret: bool):
@@ -58,19 +53,23 @@ def _weights(layer) -> Dense:
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def point_layers(
     input_gradient: bool, interpret: bool, x: Points, matrices: Matrices | None, first: Dense, second: Dense
-) -> Points:
-    """h = relu(relu(x T V + b) W + c), for every point."""
-    return _layers_forward(input_gradient, interpret, x, matrices, first, second)[0]
+) -> tuple[Points, Points]:
+    """h = relu(relu(x T V + b) W + c), for every point; twice, since it is used twice and both gradients are added
+    where they are needed, not in memory."""
+    h = layers_alone(x, matrices, first, second, interpret=interpret)
+    return h, h
 
 
 def _layers_forward(input_gradient, interpret, x, matrices, first, second):
     u, a, h = layers_forward(x, matrices, first, second, interpret=interpret)
-    return h, ((x, matrices, first, second, u, a), h)
+    return (h, h), ((x, matrices, first, second, u, a), h)
 
 
-def _layers_backward(input_gradient, interpret, residuals, d_h):
+def _layers_backward(input_gradient, interpret, residuals, gradients):
     layers, h = residuals
-    return _pull_through_layers(input_gradient, interpret, layers, jnp.where(h > 0, d_h, 0.0))
+    a, second = layers[-1], layers[3]
+    d_a, d_second = layer_backward(a, second[0], gradients, on=h, through_relu=True, interpret=interpret)
+    return *_pull_through_first(input_gradient, interpret, layers, d_a), d_second
 
 
 point_layers.defvjp(_layers_forward, _layers_backward)
@@ -87,7 +86,8 @@ def pooled_layers(
     wide: Dense,
 ) -> Pooled:
     """max_p relu(h_p K + d) with the h of `point_layers`."""
-    return _pooled_forward(input_gradient, interpret, x, matrices, first, second, wide)[0]
+    h = layers_alone(x, matrices, first, second, interpret=interpret)
+    return jax.nn.relu(winners(h, wide[0], interpret=interpret)[0] + wide[1])
 
 
 def _pooled_forward(input_gradient, interpret, x, matrices, first, second, wide):
@@ -99,21 +99,23 @@ def _pooled_forward(input_gradient, interpret, x, matrices, first, second, wide)
 
 def _pooled_backward(input_gradient, interpret, residuals, cotangent):
     layers, h, kernel, winner, out = residuals
+    a, second = layers[-1], layers[3]
     g = jnp.where(out > 0, cotangent, 0.0)
     d_h, d_kernel = pull_back(h, kernel, winner, g, interpret=interpret)
-    return *_pull_through_layers(input_gradient, interpret, layers, d_h), (d_kernel, g.sum(axis=0))
+    d_a, d_second = sixteen_channels_backward(a, second[0], d_h, interpret=interpret)
+    return *_pull_through_first(input_gradient, interpret, layers, d_a), d_second, (d_kernel, g.sum(axis=0))
 
 
 pooled_layers.defvjp(_pooled_forward, _pooled_backward)
 
 
-def _pull_through_layers(input_gradient, interpret, layers, d_h):
-    """Gradients of x, T and both layers, from a ∂h that is zero where h is."""
-    x, matrices, first, second, u, a = layers
-    d_a, d_second = layer_backward(a, second[0], d_h, through_relu=True, interpret=interpret)
-    d_x, d_first = layer_backward(u, first[0], d_a, through_relu=False, interpret=interpret)
+def _pull_through_first(input_gradient, interpret, layers, d_a):
+    """Gradients of x, T and the first layer, from a ∂a that is zero where a is."""
+    x, matrices, first, _, u, _ = layers
+    needed = matrices is not None or input_gradient
+    d_x, d_first = layer_backward(u, first[0], (d_a,), input_gradient=needed, interpret=interpret)
     d_matrices = None
     if matrices is not None:
-        d_matrices = matrix_gradient(x, d_x, interpret=interpret)
-        d_x = turn(d_x, matrices.swapaxes(0, 1), interpret=interpret) if input_gradient else d_x
-    return d_x if input_gradient else jnp.zeros_like(x), d_matrices, d_first, d_second
+        assert d_x is not None
+        d_x, d_matrices = turn_backward(x, matrices, d_x, input_gradient=input_gradient, interpret=interpret)
+    return jnp.zeros_like(x) if d_x is None else d_x, d_matrices, d_first

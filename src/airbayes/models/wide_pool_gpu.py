@@ -2,12 +2,17 @@
 
     best_c = max_p (h_p W)_c ,   winner_c = the first p that has it
 
-The scores [channel, point] of a cloud live in the registers of one block of threads and never reach the memory.
-Products are three TF32 products (relative error 1e-7). In the backward pass
+The scores [channel, point] of a cloud live in the registers of one block of threads and never reach the memory. Both
+factors are scaled by powers of two, which is exact (W by the largest of a channel, h by that of a cloud), and cut into
+two float16 parts each:
+
+    h W = h¹W¹ + h¹W² + h²W¹ + …      three products; what is left out is 2⁻²² of the largest terms
+
+In the backward pass
 
     ∂W_fc = Σ_clouds h_f,winner(c) g_c      a gather, no product
-    ∂h_fp = Σ_c W_fc g_c 1[winner_c = p]    a product with zeros and ones, which bfloat16 holds exactly: so W_fc g_c
-                                            is cut into three bfloat16 parts that add up to it, three products in all.
+    ∂h_pf = Σ_c 1[winner_c = p] g_c W_fc    a product with zeros and ones, which float16 holds exactly: two products,
+                                            for the two parts of g_c W_fc
 
 Sums have a fixed order, so results repeat bit for bit. Arrays are [channel, cloud, point], as in `point_layers_gpu`.
 """
@@ -17,13 +22,13 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from airbayes.models.point_layers_gpu import Points, clouds_of, compiler, largest_divisor, product
+from airbayes.models.point_layers_gpu import Kernel, Points, clouds_of, compiler, largest_divisor
 
 CLOUDS_PER_PROGRAM = 8
 MOST_SCORES = 2**14  # of one cloud: 128 points and channels
-WARPS = 2  # 1, 4 and 8 were slower on an H200
+FORWARD_WARPS, BACKWARD_WARPS = 4, 2  # others were slower on an H200
+LARGEST = 7  # scaled numbers are below 2⁸: float16 holds their parts, and the products add up in float32
 
-Kernel = Float[Array, "feature channel"]
 Winner = Int[Array, "cloud channel"]
 Pooled = Float[Array, "cloud channel"]
 
@@ -38,13 +43,17 @@ def winners(h: Points, kernel: Kernel, *, interpret: bool) -> tuple[Pooled, Winn
 
     def program(h_ref, transposed_ref, best_ref, winner_ref):
         transposed = transposed_ref[...]
+        up_channel, down_channel = _powers(jnp.max(jnp.abs(transposed), axis=1))
+        kernel_parts = _two_parts(transposed * up_channel[:, None])
 
         def one_cloud(i, _):
+            h = h_ref[:, i, :]
+            up, down = _powers(jnp.max(jnp.max(h, axis=1), axis=0))  # h is not negative: it comes out of a ReLU
             # Channels first: a maximum over the last axis stays within a warp.
-            scores = product(transposed, h_ref[:, i, :], interpret)
+            scores = _product_of_parts(kernel_parts, _two_parts(h * up))
             best = jnp.max(scores, axis=1)
             place = lax.broadcasted_iota(jnp.int32, scores.shape, 1)
-            best_ref[i, :] = best
+            best_ref[i, :] = best * (down_channel * down)
             winner_ref[i, :] = jnp.min(jnp.where(scores == best[:, None], place, points), axis=1)
             return 0
 
@@ -60,7 +69,7 @@ def winners(h: Points, kernel: Kernel, *, interpret: bool) -> tuple[Pooled, Winn
             jax.ShapeDtypeStruct((clouds, channels), jnp.int32),
         ],
         interpret=interpret,
-        **compiler(interpret, WARPS),
+        **compiler(interpret, FORWARD_WARPS),
     )(h, kernel.T)
     return found[0], found[1]
 
@@ -74,14 +83,17 @@ def pull_back(h: Points, kernel: Kernel, winner: Winner, g: Pooled, *, interpret
     group = largest_divisor(clouds, CLOUDS_PER_PROGRAM)
 
     def program(h_ref, kernel_ref, winner_ref, g_ref, d_h_ref, d_kernel_ref):
-        weights = kernel_ref[...]
-        place = lax.broadcasted_iota(jnp.int32, (channels, points), 1)
+        transposed = kernel_ref[...].T
+        largest = jnp.max(jnp.max(jnp.abs(transposed), axis=1), axis=0)
+        place = lax.broadcasted_iota(jnp.int32, (points, channels), 0)
         feature = lax.broadcasted_iota(jnp.int32, (features, channels), 0)
 
         def one_cloud(i, total):
             won, strength = winner_ref[i, :], g_ref[i, :]
-            chosen = (place == won[:, None]).astype(jnp.bfloat16)
-            d_h = _exact_product(weights * strength[None, :], chosen)
+            up, down = _powers(largest * jnp.max(jnp.abs(strength), axis=0))
+            first, second = _two_parts(transposed * (strength * up)[:, None])
+            chosen = (place == won[None, :]).astype(jnp.float16)
+            d_h = (_product(chosen, second) + _product(chosen, first)).T * down
             d_h_ref[:, i, :] = jnp.where(h_ref[:, i, :] > 0, d_h, 0.0)
             there = h_ref[feature, i, jnp.broadcast_to(won[None, :], feature.shape)]
             return total + there * strength[None, :]
@@ -104,20 +116,31 @@ def pull_back(h: Points, kernel: Kernel, winner: Winner, g: Pooled, *, interpret
             jax.ShapeDtypeStruct((programs, features, channels), jnp.float32),
         ],
         interpret=interpret,
-        **compiler(interpret, WARPS),
+        **compiler(interpret, BACKWARD_WARPS),
     )(h, kernel, winner, g)
     return d_h, parts.sum(axis=0)
 
 
-def _exact_product(a, chosen):
-    """a · chosen where `chosen` holds zeros and ones: a is the sum of three bfloat16 numbers of 8 bits each."""
-    parts, rest = [], a
-    for _ in range(3):
-        part = rest.astype(jnp.bfloat16)
-        rest = rest - part.astype(jnp.float32)
-        parts.append(part)
-    products = [jnp.dot(part, chosen, preferred_element_type=jnp.float32) for part in parts]
-    return products[2] + products[1] + products[0]  # the smallest first
+def _powers(largest: Float[Array, "*any"]) -> tuple[Float[Array, "*any"], Float[Array, "*any"]]:
+    """2^k that brings a positive number to 2^LARGEST, …, 2^(LARGEST + 1), and 2^−k: its exponent, and nothing else."""
+    exponent = lax.bitcast_convert_type(largest, jnp.int32) >> 23
+    exponent = jnp.clip(exponent, LARGEST + 1, 253)  # so that both are normal numbers
+    up, down = 254 + LARGEST - exponent, exponent - LARGEST
+    return lax.bitcast_convert_type(up << 23, jnp.float32), lax.bitcast_convert_type(down << 23, jnp.float32)
+
+
+def _two_parts(a):
+    """float16 numbers that add up to a, but for 2⁻²² of it."""
+    first = a.astype(jnp.float16)
+    return first, (a - first.astype(jnp.float32)).astype(jnp.float16)
+
+
+def _product_of_parts(a, b):
+    return _product(a[0], b[1]) + _product(a[1], b[0]) + _product(a[0], b[0])  # the smallest first
+
+
+def _product(a, b):
+    return jnp.dot(a, b, preferred_element_type=jnp.float32)
 
 
 def _rows(*block: int):
