@@ -59,9 +59,19 @@ def uniform_rows(keys: Key[Array, " agent"], num_params: int) -> Float[Array, "a
     return _unit_rows(keys, num_params)
 
 
+def uniform_at(key: Key[Array, ""], places: Int[Array, " slot"], num_params: int) -> Float[Array, " slot"]:
+    """Some entries of the row that `uniform_rows` draws from a key, and no others. A place past its end has any."""
+    if not _is_default(key[None]):
+        return uniform_rows(key[None], num_params)[0][jnp.minimum(places, num_params - 1)]
+    return _unit(key[None], places.astype(jnp.uint32)[None, :])[0]
+
+
 def _unit_rows(keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
+    return _unit(keys, jnp.arange(num_params, dtype=jnp.uint32)[None, :])
+
+
+def _unit(keys: Key[Array, " agent"], counts: UInt32[Array, "#agent param"]) -> Float[Array, "agent param"]:
     words = jax.random.key_data(keys)
-    counts = jnp.arange(num_params, dtype=jnp.uint32)[None, :]
     high, low = _threefry(words[:, :1], words[:, 1:], jnp.zeros_like(counts), counts)
     mantissa = ((high ^ low) >> np.uint32(9)) | np.uint32(0x3F800000)  # 23 random bits, of a number in [1, 2)
     return jax.lax.bitcast_convert_type(mantissa, jnp.float32) - np.float32(1)

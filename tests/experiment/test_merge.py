@@ -91,7 +91,7 @@ def test_other_experiments_are_refused_with_what_differs(tmp_path):
     with pytest.raises(ResultsError) as caught:
         merge_folders([a, b], tmp_path / "out")
     text = str(caught.value)
-    assert "channel.snr_db: (0.0, 30.0) → (0.0, 20.0)" in text
+    assert "channel.snr_db: 0.0, 30.0 → 0.0, 20.0" in text
     assert "channel.power: 1.0 → 2.0" in text
     assert "seed:" not in text
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ import numpy as np
 from airbayes.bench.pointnet_case import PointNetCase
 from airbayes.channel import AWGN
 from airbayes.channel.rate import bits_per_block
-from airbayes.compress import largest_t
+from airbayes.compress import TopTQSGD, largest_t
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.models import FullGradient, GaussianPrior, Posterior
 from airbayes.network import Graph, build_mixing, mix
@@ -38,7 +38,8 @@ def make_samplers(case: PointNetCase, graph: Graph, snr_db: float) -> dict[str, 
     samplers["dsghmc"] = DSGHMC(gradient, mixing, ETA, FRICTION, drift)
     samplers["dsgd"] = DSGD(gradient, mixing, ETA, drift)
     counts = jnp.asarray(np.asarray(top_t), jnp.int32)
-    samplers["q_dsgd"] = QDSGD(gradient, mixing, counts, ETA, gamma, drift=drift)
+    compressor = TopTQSGD(VALUE_BITS, most=int(top_t.max()))  # as an experiment builds it
+    samplers["q_dsgd"] = QDSGD(gradient, mixing, counts, ETA, gamma, compressor=compressor, drift=drift)
     return samplers
 
 

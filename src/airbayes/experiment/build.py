@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 import equinox as eqx
@@ -32,7 +33,7 @@ from airbayes.network import (
     stack_mixings,
 )
 from airbayes.network.weights import resolve
-from airbayes.power import policy_by_name
+from airbayes.power import OneOf, PowerPolicy, policy_by_name
 from airbayes.samplers import (
     CDDSGLD,
     DSGD,
@@ -92,6 +93,7 @@ class Builder:
         self.simulated = simulated_faults(config)
         self.laws: dict[tuple, AffineLaw] = {}
         self.starts: dict[tuple[int, int], jax.Array] = {}
+        self.top_ts: dict[tuple[str, float], np.ndarray] = {}
         names = config.network.topologies
         self.graphs = {name: build_graph(config, name) for name in names}
         self.mixings: dict[str, Mixing] = dict(
@@ -136,12 +138,11 @@ class Builder:
         if cell.method == "cd_dsgld":
             assert cell.policy is not None
             channel, receiver = build_channel(scenario, self.simulated, cell.snr_db), build_receiver(config)
-            policy = policy_by_name(cell.policy)
+            policy = self._policy(cell.policy)
             return CDDSGLD(gradient, mixing, channel, policy, self._step_size(), drift, outage, faults, receiver)
-        params = self.problem.model.num_params
-        top_t = top_t_of(config, self.graphs[cell.topology], params, cell.snr_db)
-        gamma = config.digital.consensus_step or top_t.min() / params
-        compressor = TopTQSGD(config.digital.value_bits)
+        top_t = self._top_t(cell.topology, cell.snr_db)
+        gamma = config.digital.consensus_step or top_t.min() / self.problem.model.num_params
+        compressor = TopTQSGD(config.digital.value_bits, self._most_sent())
         return QDSGD(
             gradient,
             mixing,
@@ -154,6 +155,27 @@ class Builder:
             outage,
             faults,
         )
+
+    def _top_t(self, topology: str, snr_db: float) -> np.ndarray:
+        key = graph_name(topology), snr_db
+        if key not in self.top_ts:
+            self.top_ts[key] = top_t_of(self.config, self.graphs[topology], self.problem.model.num_params, snr_db)
+        return self.top_ts[key]
+
+    def _most_sent(self) -> int | None:
+        """The largest t_k of the grid, the same in all its cells: it is part of their program. Over several devices it
+        is not used, because its search would have every step ask all of them several times."""
+        if self.mesh is not None:
+            return None
+        cells = product(self.config.network.topologies, self.config.channel.snr_db)
+        return max(int(self._top_t(*cell).max()) for cell in cells)
+
+    def _policy(self, name: str) -> PowerPolicy:
+        """Where the grid has several policies they share one program, which all variants of CD-DSGLD run."""
+        names = self.config.policies
+        if len(names) == 1:
+            return policy_by_name(name)
+        return OneOf(tuple(map(policy_by_name, names)), names.index(name))
 
     def _gradient(self, potential: Posterior):
         batch, augmentation = self.config.sampling.batch_size, self.problem.augmentation()
@@ -208,5 +230,15 @@ class Builder:
 def stack(modules: Sequence):
     """Stack modules of equal structure along a new leading axis, for vmap."""
     arrays, rest = zip(*(eqx.partition(module, eqx.is_array) for module in modules), strict=True)
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+    # On the host: jnp.stack would be a program to compile for every shape.
+    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves])), *arrays)
     return eqx.combine(stacked, rest[0])
+
+
+def stack_samplers(samplers: Sequence[Sampler]) -> Sampler:
+    """Samplers of one variant. Their policy is one for all, and stays a number without an axis: no cell computes the
+    policies of other variants."""
+    stacked, policy = stack(samplers), getattr(samplers[0], "policy", None)
+    if isinstance(policy, OneOf):
+        stacked = eqx.tree_at(lambda sampler: sampler.policy.chosen, stacked, policy.chosen)
+    return stacked

@@ -85,7 +85,7 @@ class ClassProblem(Problem):
         observer = self.observer(outcome.seed, outcome.is_sampler)
         # From the host: as numpy arrays filter_vmap would not map over them.
         tracker, theta = jax.tree.map(jnp.asarray, (outcome.tracker, outcome.theta))
-        per_chain, (count, accuracy, confidence), confusion = jax.tree.map(
+        per_chain, (count, accuracy, confidence), confusion, predicted = jax.tree.map(
             np.asarray, _scores(observer, tracker, theta)
         )
         per_agent = {name: values.mean(axis=0) for name, values in per_chain.items()}
@@ -97,8 +97,8 @@ class ClassProblem(Problem):
         bins = _bin_arrays(count, accuracy, confidence, confusion)
         predictions = None
         if self.config.saved_predictions:
-            predicted = jax.tree.map(np.asarray, _predictions(observer, tracker, theta))
-            predictions = _to_store(self.class_data(outcome.seed), *predicted)
+            first = jax.tree.map(lambda leaf: leaf[0], predicted)
+            predictions = _to_store(self.class_data(outcome.seed), *first)
         return Metrics(scalars, per_agent, bins, self._samples(outcome), predictions)
 
     def _samples(self, outcome: Outcome) -> np.ndarray | None:
@@ -112,47 +112,44 @@ class ClassProblem(Problem):
 
 @eqx.filter_jit
 def _scores(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Array, "chain agent param"]):
-    """Scores per chain and agent, the reliability bins, and the confusion matrices."""
-    labels = observer.test.labels
+    """Scores per chain and agent, reliability bins, confusion matrices, and what the first agent of each chain predicts
+    (probabilities and mutual information on the test and the validation set)."""
+    labels, validation = observer.test.labels, observer.validation
+
+    def of_sampler(tracker: ClassTracker, theta: Float[Array, "agent param"]):
+        used, information = tracker.predictive.mean(), tracker.predictive.mutual_information()
+        held_out = tracker.held_out
+        unseen = None if held_out is None else (held_out.mean()[0], held_out.mutual_information()[0])
+        scores = {"mutual_information": metrics.mean_over_real(information, labels)}
+        return used, scores, ((used[0], information[0]), unseen)
+
+    def of_optimiser(tracker: ClassTracker, theta: Float[Array, "agent param"]):
+        assert tracker.average is not None
+        agents, count = len(theta), len(labels)
+        sets = [observer.test] if validation is None else [observer.test, validation]
+        # Both models and both sets in one go: the network is compiled once.
+        models = jnp.concatenate([theta, tracker.average.mean()])
+        log_probs = predict(observer.model, models, jnp.concatenate([each.inputs for each in sets]))
+        last, held_out = log_probs[:agents, :count], log_probs[:agents, count:]
+        scores = agent_scores(jnp.exp(log_probs[agents:, :count]), labels, "polyak_")
+        scores["mutual_information"] = jnp.zeros(agents)  # one model knows nothing of others
+        unseen = None
+        if validation is not None:
+            temperature = jax.vmap(metrics.fit_temperature, (0, None))(held_out, validation.labels)
+            tempered = jax.vmap(metrics.temper)(last, temperature)
+            scores |= agent_scores(jnp.exp(tempered), labels, "tempered_") | {"temperature": temperature}
+            unseen = jnp.exp(held_out[0]), jnp.zeros(len(validation.labels))
+        return jnp.exp(last), scores, ((jnp.exp(last[0]), jnp.zeros(count)), unseen)
 
     def one_chain(tracker: ClassTracker, theta: Float[Array, "agent param"]):
-        last = predict(observer.model, theta, observer.test.inputs)
-        used = tracker.predictive.mean() if observer.is_sampler else jnp.exp(last)
-        scores = agent_scores(used, labels)
+        used, scores, predicted = (of_sampler if observer.is_sampler else of_optimiser)(tracker, theta)
+        scores |= agent_scores(used, labels)
         scores["entropy"] = metrics.mean_over_real(metrics.predictive_entropy(used), labels)
-        if observer.is_sampler:
-            scores["mutual_information"] = metrics.mean_over_real(tracker.predictive.mutual_information(), labels)
-        else:
-            assert tracker.average is not None
-            scores["mutual_information"] = jnp.zeros(len(theta))  # one model knows nothing of others
-            average = predict(observer.model, tracker.average.mean(), observer.test.inputs)
-            scores |= agent_scores(jnp.exp(average), labels, "polyak_")
-            if observer.validation is not None:
-                held_out = predict(observer.model, theta, observer.validation.inputs)
-                temperature = jax.vmap(metrics.fit_temperature, (0, None))(held_out, observer.validation.labels)
-                tempered = jax.vmap(metrics.temper)(last, temperature)
-                scores |= agent_scores(jnp.exp(tempered), labels, "tempered_") | {"temperature": temperature}
         bins = jax.vmap(metrics.reliability_bins, (0, None))(used, labels)
         confusion = jax.vmap(metrics.confusion_matrix, (0, None))(used, labels)
-        return scores, (bins.count, bins.accuracy, bins.confidence), confusion
+        return scores, (bins.count, bins.accuracy, bins.confidence), confusion, predicted
 
     return eqx.filter_vmap(one_chain)(tracker, theta)
-
-
-@eqx.filter_jit
-def _predictions(observer: PredictiveObserver, tracker: ClassTracker, theta: Float[Array, "chain agent param"]):
-    """Probabilities and mutual information on the test and the validation set: first chain, first agent."""
-    first = jax.tree.map(lambda leaf: leaf[0], tracker)
-
-    def of_set(labelled: LabelledSet | None, running: metrics.RunningPredictive | None):
-        if labelled is None:
-            return None
-        if not observer.is_sampler:
-            return jnp.exp(predict(observer.model, theta[0, :1], labelled.inputs)[0]), jnp.zeros(len(labelled.labels))
-        assert running is not None
-        return running.mean()[0], running.mutual_information()[0]
-
-    return of_set(observer.test, first.predictive), of_set(observer.validation, first.held_out)
 
 
 def _to_store(drawn: ClassData, test: tuple, validation: tuple | None) -> CellPredictions:

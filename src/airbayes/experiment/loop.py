@@ -88,9 +88,15 @@ def over_cells_and_chains(function: Callable) -> Callable:
             chain = lambda key, *rest: function(sampler, data, observer, key, *rest)  # noqa: E731
             return eqx.filter_vmap(chain)(keys, *rest)
 
-        return eqx.filter_vmap(one_cell)(batch.sampler, batch.data, batch.observer, batch.keys, *rest)
+        by_cell = eqx.filter_vmap(one_cell, in_axes=_cell_axis)
+        return by_cell(batch.sampler, batch.data, batch.observer, batch.keys, *rest)
 
     return run
+
+
+def _cell_axis(leaf: object) -> int | None:
+    """A number without an axis is one for all cells."""
+    return 0 if isinstance(leaf, jax.Array) and leaf.ndim else None
 
 
 @eqx.filter_jit

@@ -58,7 +58,11 @@ def link_distances(graph: Graph, positions_m: Float[np.ndarray, "agent dim"]) ->
     if len(positions_m) != graph.num_agents:
         raise GraphError(f"{len(positions_m)} positions do not fit {graph.num_agents} agents; give one each.")
     i, j = graph.edges.T
-    return np.linalg.norm(positions_m[i] - positions_m[j], axis=1)
+    distances = np.linalg.norm(positions_m[i] - positions_m[j], axis=1)
+    if not distances.all():
+        a, b = graph.edges[np.argmin(distances)]
+        raise GraphError(f"Agents {a} and {b} are linked and stand in the same place; move one of them.")
+    return distances
 
 
 def read_positions(path: Path) -> Float[np.ndarray, "agent dim"]:

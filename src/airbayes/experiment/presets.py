@@ -57,9 +57,9 @@ def blobs() -> ExperimentConfig:
 def quick() -> ExperimentConfig:
     """The paper's study in small: PointNet on simulated lidar, does channel noise give honest confidence?
 
-    `airbayes run quick`, three to four minutes on 2 cores, less the second time. Expect at 30 dB an ECE of 0.14 to 0.18
-    for CD-DSGLD against 0.22 to 0.24 for Q-DSGD, and 0.52 to 0.60 correct against 0.54 to 0.56; at 0 dB 0.17 correct,
-    chance, with optimal gains (their ECE near 0 means nothing), 0.46 to 0.51 with the common gain, 0.50 for Q-DSGD.
+    `airbayes run quick`, about three minutes on 2 cores, less the second time. Expect at 30 dB an ECE of 0.12 to 0.18
+    for CD-DSGLD against 0.22 to 0.26 for Q-DSGD, and 0.50 to 0.60 correct against 0.52 to 0.56; at 0 dB 0.17 correct,
+    chance, with optimal gains (their ECE near 0 means nothing), 0.46 to 0.52 with the common gain, 0.50 for Q-DSGD.
     That is seed 0, the one it was tuned with: calibration needs more seeds than one (docs/study.md has seed 1).
     The agents hold unlike shares of the classes, because the contrast was seen only then: with like shares (iid)
     CD-DSGLD is under-confident after so few steps, and Q-DSGD with a tuned consensus step better calibrated.

@@ -110,14 +110,15 @@ class Problem(abc.ABC):
         key = jax.random.fold_in(jax.random.key(seed), START_STREAM)
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(chains))
 
-        def one_chain(chain_key):
-            if self.config.sampling.start == "shared":
-                return jnp.tile(self.model.init(chain_key), (num_agents, 1))
-            return jax.vmap(self.model.init)(jax.random.split(chain_key, num_agents))
-
-        # One program, since a network has a dozen shapes to draw; used once, so it is not worth optimising.
+        # One program, since a network has a dozen shapes to draw; used once, so it is not worth optimising. It knows no
+        # number of agents: whoever asks for the start of another network finds it among the compiled programs.
         options = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
-        return jax.jit(jax.vmap(one_chain), compiler_options=options)(keys)
+        shared = self.config.sampling.start == "shared"
+        if not shared:
+            keys = jax.vmap(lambda key: jax.random.split(key, num_agents))(keys)
+        draw = jax.vmap(self.model.init) if shared else jax.vmap(jax.vmap(self.model.init))
+        drawn = jax.jit(draw, compiler_options=options)(keys)
+        return jnp.asarray(np.tile(np.asarray(drawn)[:, None], (1, num_agents, 1))) if shared else drawn
 
 
 def state_metrics(theta: Float[Array, "agent param"]) -> dict[str, Float[Array, " agent"]]:

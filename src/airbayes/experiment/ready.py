@@ -1,10 +1,10 @@
 """Batches of cells, stacked and compiled, at their first step or where a journal says they stood."""
 
-import contextlib
 import dataclasses
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from threading import Lock
 
 import jax
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from airbayes.experiment.build import Builder, stack
+from airbayes.experiment.build import Builder, stack, stack_samplers
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
 from airbayes.experiment.loop import Batch, Carry, Loop, take_snapshot
@@ -34,17 +34,20 @@ class Ready:
 
 
 class ReadyAhead:
-    """Batches made ready two at a time: the next one already while this one is made ready and runs.
+    """Batches made ready two at a time: another one already while this one is made ready and runs.
 
-    Two batches at once need twice the memory, which someone who limits the batch does not have: then none is made
-    ready ahead. Nor over several devices: their processes must start programs in one order.
+    The other one is the next that needs another program, so that two programs are compiled at once; batches of a
+    program that is there, such as those of another power policy, are ready in no time. Two batches at once need twice
+    the memory, which someone who limits the batch does not have: then none is made ready ahead. Nor over several
+    devices: their processes must start programs in one order.
     """
 
     def __init__(self, builder: Builder, jobs: list[list[Cell]], journal: AnyJournal | None):
-        self.builder, self.jobs, self.journal = builder, iter(jobs), journal
+        self.builder, self.jobs, self.journal = builder, list(jobs), journal
         self.pool = ThreadPoolExecutor(2)
-        self.shared = Lock()
-        self.coming: Future[Ready] | None = None
+        self.once = Once()
+        self.begun: set[tuple] = set()  # programs
+        self.coming: tuple[list[Cell], Future[Ready]] | None = None
 
     def __enter__(self) -> "ReadyAhead":
         return self
@@ -53,39 +56,58 @@ class ReadyAhead:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def take(self) -> Ready:
-        """The next batch; the one after it is begun, also where this one fails. To be asked for once per job."""
-        coming = self.coming or self._begin(next(self.jobs))
+        """The next batch; another one is begun, also where this one fails. To be asked for once per job."""
+        job = self.jobs.pop(0)
+        if self.coming is not None and self.coming[0] is job:
+            (_, coming), self.coming = self.coming, None
+        else:
+            coming = self._begin(job)
         alone = self.builder.config.cells_per_batch or self.builder.mesh is not None
-        following = None if alone else next(self.jobs, None)
-        self.coming = None if following is None else self._begin(following)
+        if self.jobs and self.coming is None and not alone:
+            new = (other for other in self.jobs if program_of(other) not in self.begun)
+            following = next(new, self.jobs[0])
+            self.coming = following, self._begin(following)
         try:
             return coming.result()
         finally:
             del coming  # it would keep an error, and with it all arrays of a batch that had no room, in memory
 
     def _begin(self, job: list[Cell]) -> "Future[Ready]":
-        return self.pool.submit(prepare, self.builder, job, self.journal, self.shared)
+        self.begun.add(program_of(job))
+        return self.pool.submit(prepare, self.builder, job, self.journal, self.once)
+
+
+class Once:
+    """Locks by name: of two threads that would do the same work, the second waits, and finds it done."""
+
+    def __init__(self):
+        self.locks: dict[object, Lock] = defaultdict(Lock)
+        self.own = Lock()
+
+    def __call__(self, work: object) -> Lock:
+        with self.own:
+            return self.locks[work]
+
+
+def program_of(cells: list[Cell]) -> tuple[str, int]:
+    """Batches with the same are run by one compiled program: power policies are numbers in it."""
+    return cells[0].method, len(cells)
 
 
 def prepare(
-    builder: Builder,
-    cells: list[Cell],
-    journal: AnyJournal | None = None,
-    shared: AbstractContextManager | None = None,
+    builder: Builder, cells: list[Cell], journal: AnyJournal | None = None, once: Callable[..., Lock] | None = None
 ) -> Ready:
-    """Compile a batch, and put it where the journal says it stood.
-
-    Two threads that each prepare a batch hold `shared` where they would do the same work: the data, and the program of
-    snapshots, are then made once.
-    """
+    """Compile a batch, and put it where the journal says it stood. Threads that prepare batches share one `once`: data
+    and programs of several batches are then made by the first that needs them."""
     started = time.perf_counter()
-    shared_work = shared or contextlib.nullcontext()
+    once = once or Once()
     loop = make_loop(builder.config, builder.mesh)
-    with shared_work:
+    with once("data"):
         batch, theta = make_batch(builder, cells)
     if builder.mesh is not None:
         batch, theta = place_batch(batch, builder.mesh), place_rows(theta, builder.mesh)
-    carry = loop.start(batch, theta)
+    with once(program_of(cells)):
+        carry = loop.start(batch, theta)
     saved = journal.latest(cells) if journal else None
     begin, snapshots = 0, []
     if journal and saved is not None and not fits(carry, saved.leaves):
@@ -97,8 +119,9 @@ def prepare(
         leaves, structure = jax.tree.flatten(carry)
         carry = jax.tree.unflatten(structure, place_like(saved.leaves, leaves))
         begin, snapshots = saved.step, saved.snapshots
-    carry = jax.block_until_ready(loop.advance(batch, carry, begin, begin))  # no step: compiles
-    with shared_work:
+    with once(program_of(cells)):
+        carry = jax.block_until_ready(loop.advance(batch, carry, begin, begin))  # no step: compiles
+    with once(("snapshot", cells[0].method in SAMPLING_METHODS, len(cells))):
         jax.block_until_ready(take_snapshot(batch.observer, carry.tracker, carry.state.theta))  # compiles too, early
     return Ready(cells, loop, batch, carry, begin, snapshots, time.perf_counter() - started)
 
@@ -123,7 +146,7 @@ def make_batch(builder: Builder, cells: list[Cell]) -> tuple[Batch, jax.Array]:
         return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(chains))
 
     batch = Batch(
-        stack([builder.sampler(cell) for cell in cells]),
+        stack_samplers([builder.sampler(cell) for cell in cells]),
         stack([builder.data(cell) for cell in cells]),
         stack([builder.problem.observer(cell.seed, cell.method in SAMPLING_METHODS) for cell in cells]),
         jnp.stack([keys(cell) for cell in cells]),

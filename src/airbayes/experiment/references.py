@@ -50,6 +50,7 @@ DSGLD = _reference(
     journal="Journal of Machine Learning Research",
     volume="22",
     number="239",
+    pages="1--69",
     year="2021",
 )
 SGLD = _reference(
@@ -131,6 +132,7 @@ POINTNET = _reference(
     title="{PointNet}: Deep Learning on Point Sets for {3D} Classification and Segmentation",
     author="Qi, Charles R. and Su, Hao and Mo, Kaichun and Guibas, Leonidas J.",
     booktitle="IEEE Conference on Computer Vision and Pattern Recognition (CVPR)",
+    pages="652--660",
     year="2017",
 )
 ECE = _reference(

@@ -65,10 +65,17 @@ def changed_fields(old: ExperimentConfig, new: ExperimentConfig) -> list[str]:
             if dataclasses.is_dataclass(x):
                 lines += walk(x, y, f"{prefix}{field.name}.")
             elif x != y:
-                lines.append(f"{prefix}{field.name}: {x!r} → {y!r}")
+                lines.append(f"{prefix}{field.name}: {_said(x)} → {_said(y)}")
         return lines
 
     return walk(old, new, "")
+
+
+def _said(value: Any) -> str:
+    """As people write it: lists without brackets and quotes."""
+    if isinstance(value, tuple):
+        return ", ".join(map(_said, value)) or "none"
+    return printable(value, 300) if isinstance(value, str) and value else repr(value)
 
 
 def _build(cls: type, table: dict[str, Any], prefix: str, problems: list[str]) -> Any:

@@ -134,8 +134,9 @@ def _agent_samples(folder: Path, stored: StoredCell, agent: int, params: int) ->
             f"[sample, agent, {params}]. Run the experiment again."
         )
     if not 0 <= agent < theta.shape[1]:
+        agents = "1 agent" if theta.shape[1] == 1 else f"{theta.shape[1]} agents"
         raise ResultsError(
-            f"--agent {agent}: {folder} stores the samples of {theta.shape[1]} agents, counted from 0. "
+            f"--agent {agent}: {folder} stores the samples of {agents}, counted from 0. "
             "Run the experiment with more --saved-agents to store others."
         )
     mine = theta[:, agent]

@@ -14,6 +14,7 @@ from airbayes.power.gains import (
     row_rms,
     transition_snr_db,
 )
+from airbayes.power.one_of import OneOf
 from airbayes.power.policies import (
     Common,
     Fixed,
@@ -29,6 +30,7 @@ __all__ = [
     "Common",
     "Fixed",
     "Gains",
+    "OneOf",
     "Optimal",
     "PowerPolicy",
     "Truncated",
