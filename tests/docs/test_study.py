@@ -107,17 +107,29 @@ def test_claims_are_those_of_claims_json():
     assert seen == set(found)
 
 
-def test_references():
+@pytest.mark.parametrize(
+    ("words", "starred", "folder", "seeds", "metrics"),
+    [
+        ("References, mean of seeds 0 to 2", "paper", "paper-references", [0, 1, 2], ("accuracy", "ece", "nll", "rms")),
+        (
+            "References on the same real split",
+            "paper-real",
+            "paper-real-references",
+            [0],
+            ("accuracy", "balanced_accuracy", "ece", "nll", "rms"),
+        ),
+    ],
+)
+def test_references(words, starred, folder, seeds, metrics):
     """Rows with a star are the same seeds of the main run."""
-    rows = rows_after("References, mean of seeds 0 to 2")
-    folders = {True: "paper", False: "paper-references"}
-    stored = {star: read_dataset(DOCS / "results" / folder) for star, folder in folders.items()}
+    rows = rows_after(words)
+    stored = {star: read_dataset(DOCS / "results" / name) for star, name in ((True, starred), (False, folder))}
     assert len(rows) == 15
     for method, graph, *entries in rows:
-        where = {"method": method_of(method), "topology": "none" if graph == "–" else graph, "seed": [0, 1, 2]}
+        where = {"method": method_of(method), "topology": "none" if graph == "–" else graph, "seed": seeds}
         where["snr_db"] = 30.0 if "30 dB" in method else np.inf
         cells = stored[method.endswith("*")].sel(where)
-        for name, printed in zip(("accuracy", "ece", "nll", "rms"), entries, strict=True):
+        for name, printed in zip(metrics, entries, strict=True):
             assert printed != "–" or (name == "ece" and float(cells.accuracy.mean()) < 0.3), where
             assert_rounded(printed, float(cells[name].mean()), (name, where))
 
