@@ -32,6 +32,12 @@ def test_the_weakest_link_decides(tmp_path, capsys):
     assert near_and_far["links"]["line"]["snr_db"][0] > near_and_far["links"]["line"]["snr_db"][1]
 
 
+def test_agents_in_one_place_are_named(tmp_path, capsys):
+    (tmp_path / "places.csv").write_text("0,5,5\n1,100,0\n2,100,0\n")
+    assert run("plan", "line", "--agents", "3", "--geometry", str(tmp_path / "places.csv")) == 2
+    assert "Agents 1 and 2 are linked and stand in the same place" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -40,7 +46,13 @@ def test_the_weakest_link_decides(tmp_path, capsys):
         (["ring", "--side-m", "100"], "no positions"),
         (["full", "--agents", "1"], "nothing to plan"),
         (["ring", "--eta", "0", "--params", "0"], "2 errors"),
-        (["ring", "--distance-m", "0"], "distance_m must be positive"),
+        (["ring", "--distance-m", "0"], "--distance-m 0.0 must be above 0"),
+        (["ring", "--rms", "0"], "--rms 0.0 must be above 0"),
+        (["ring", "--snr-db", "10", "nan"], "--snr-db nan is not a finite number"),
+        (["ring", "--distance-m", "9", "--noise-figure-db", "nan"], "--noise-figure-db nan"),
+        (["ring", "--distance-m", "9", "--exponent", "4"], "Add --path-loss log-distance"),
+        (["ring", "--snr-db", "9", "--carrier-hz", "5.9e9"], "--carrier-hz: without effect"),
+        (["ring", "--noise-figure-db", "9"], "Add --distance-m"),
         (["ring", "--out", ""], "--out is empty"),
     ],
 )

@@ -173,6 +173,16 @@ def test_bad_files_can_be_passed_over(place, capsys):
     assert "odd.txt: left out 1 × unreadable files." in captured.err
 
 
+def test_too_few_points_are_remarked_on(place, capsys):
+    np.save(place / "speck.npy", np.zeros((4, 3), np.float32))
+    assert run("run", "a.npy", "speck.npy", "--json") == 0
+    captured = capsys.readouterr()
+    assert "1 object of fewer than 5 points, the first speck.npy" in captured.err
+    assert len(records(captured.out)) == 2
+    assert run("run", "a.npy", "--json") == 0
+    assert "fewer than" not in capsys.readouterr().err
+
+
 def test_a_sweep_is_not_an_object(place, capsys):
     np.save(place / "sweep.npy", np.random.default_rng(0).uniform(-60, 60, size=(500, 3)))
     assert run("run", "a.npy", "sweep.npy", "--json") == 0

@@ -1,6 +1,7 @@
 """Help, version and errors answer at once: they load nothing heavy. What is loaded is asserted, not a time."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -20,20 +21,25 @@ HEAVY = (
     "arviz_stats",
 )
 RUN = """
-import json, sys
+import json, os, sys
 from airbayes.cli.main import main
 try:
     main(sys.argv[1:])
 except SystemExit as stop:
     code = stop.code or 0
-print(json.dumps({"code": code, "modules": sorted({name.split(".")[0] for name in sys.modules})}))
+modules = sorted({name.split(".")[0] for name in sys.modules})
+print(json.dumps({"code": code, "modules": modules, "log_level": os.environ.get("TF_CPP_MIN_LOG_LEVEL")}))
 """
 
 
-def run(*args: str) -> tuple[int, set[str]]:
-    done = subprocess.run([sys.executable, "-c", RUN, *args], capture_output=True, text=True)
+def ask(*args: str, env: dict[str, str] | None = None) -> dict:
+    done = subprocess.run([sys.executable, "-c", RUN, *args], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run(*args: str) -> tuple[int, set[str]]:
+    answer = ask(*args)
     return answer["code"], set(answer["modules"])
 
 
@@ -72,3 +78,15 @@ def test_what_counts_as_heavy_is_loaded_by_a_run():
     """The assertion above can fail: these names are what a run imports."""
     _, modules = run("run", "gaussian", "--dry-run")
     assert {"jax", "numpy", "equinox"} <= modules
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="programs are kept on Linux only")
+@pytest.mark.parametrize("last", [["--dry-run"], ["--sampling.steps", "20", "--sampling.burn-in", "10"]])
+def test_the_loader_of_kept_programs_is_silenced_before_jax_is_loaded(tmp_path, last):
+    """JAX sets the level to 1 if it comes first, and every kept program then prints 2 kB of alarm; see cache.py."""
+    ours = ("JAX_", "AIRBAYES_", "TF_CPP_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    env["AIRBAYES_CACHE"] = str(tmp_path / "cache")
+    answer = ask("run", "gaussian", "--methods", "sgld", "--out", str(tmp_path / "run"), "--quiet", *last, env=env)
+    assert answer["code"] == 0
+    assert answer["log_level"] == "3"

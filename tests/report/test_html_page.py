@@ -13,6 +13,7 @@ from report.html_pages import HOSTILE, RESULTS, SCRIPT, faulty_run, hostile_run,
 
 from airbayes.experiment.store import read_dataset
 from airbayes.report.html import render_page
+from airbayes.report.html.compare import compare_section
 from airbayes.report.html.sections.faults import faults_section
 
 
@@ -170,6 +171,20 @@ def test_runs_are_compared():
     anchors = [str(attrs.get("id")) for _, attrs in page.tags if attrs.get("id")]
     assert len(anchors) == len(set(anchors))
     assert {"run1-accuracy", "run2-accuracy", "compare"} <= set(anchors)
+
+
+def test_a_run_without_a_network_is_compared_on_every_graph_and_no_name_lacks_a_curve():
+    alone, networked = small_run(RESULTS / "paper-sgld-small-step"), small_run()
+    assert not alone.topologies
+    figure = compare_section([networked, alone]).figures[0]
+    panels = figure.frames["0"]
+    assert len(panels) == len(networked.topologies)
+    for panel in panels:
+        assert any("run1" in series["keys"] for series in panel["series"])
+    shown = {key for all_panels in figure.frames.values() for p in all_panels for s in p["series"] for key in s["keys"]}
+    assert {entry.key for entry in figure.legend} == shown
+    changes = {row[0]: row[1] for row in compare_section([networked, alone]).tables[1].rows}
+    assert changes["methods"] == f"{', '.join(networked.config.methods)} → {', '.join(alone.config.methods)}"
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,46 @@ def _check(options: PlanOptions) -> None:
     given = [name for name, is_given in ways.items() if is_given]
     if len(given) > 1:
         raise ConfigError(f"{' and '.join(given)} each say what the SNR is; give one of them.")
+    problems = _out_of_range(options) or _without_effect(options, has_budget=bool(given) and not options.snr_db)
+    if problems:
+        raise ConfigError("\n".join(problems))
     if options.out is not None and str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the plan, for example --out runs/plan.")
+
+
+ABOVE_ZERO = (
+    *("agents", "eta", "params", "rms", "value_bits", "bandwidth_hz", "distance_m", "side_m", "carrier_hz"),
+    "exponent",
+)
+BUDGET_ONLY = ("carrier_hz", "noise_figure_db", "antenna_gain_db", "path_loss", "exponent")
+
+
+def _out_of_range(options: PlanOptions) -> list[str]:
+    """In the words of the command line; what an SNR may be is checked where it is known."""
+    found = []
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, float) and not math.isfinite(each):
+                found.append(f"{_option(field.name)} {each} is not a finite number.")
+            elif field.name in ABOVE_ZERO and each is not None and each <= 0:
+                found.append(f"{_option(field.name)} {each} must be above 0.")
+    return found
+
+
+def _without_effect(options: PlanOptions, *, has_budget: bool) -> list[str]:
+    """A number that changes nothing would be read as one that was taken into account."""
+    asked = [name for name in BUDGET_ONLY if getattr(options, name) != getattr(PlanOptions, name)]
+    if asked and not has_budget:
+        names = ", ".join(map(_option, asked))
+        return [f"{names}: without effect, since no distance is given. Add --distance-m, --geometry or --side-m."]
+    if "exponent" in asked and options.path_loss != "log-distance":
+        return [f"--exponent {options.exponent:g}: without effect on free space. Add --path-loss log-distance."]
+    return []
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _plan(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 USAGE = "usage: airbayes predict RUN FILE [FILE ...] [--max-error 0.05] [--coverage 0.9] [--json] [--csv FILE]"
 EVERY_OBJECT = LoadOptions(min_points=1)  # few points are for the model to be unsure about
 LARGE_M = 30.0  # the longest vehicles have 25 m; what is larger is hardly one object
+FEW_POINTS = 5  # no shape can be seen in fewer
 HUGE_M = 1000.0  # other units, or nonsense; the network could overflow without a sign
 
 
@@ -209,6 +210,10 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
 def _check_extents(asked: "list[Asked]", clouds: list[np.ndarray], notes: "Console") -> None:
     """A network answers whatever it is asked, so what cannot be an object is refused or remarked on here."""
     large = []
+    few = [each for each, cloud in zip(asked, clouds, strict=True) if len(cloud) < FEW_POINTS]
+    if few:
+        text = f"of fewer than {FEW_POINTS} points, the first {printable(few[0].shown, 80)}"
+        notes.print(f"{plural(len(few), 'object')} {text}: too few to show a shape. --min-points leaves them out.")
     for each, cloud in zip(asked, clouds, strict=True):
         extent = max(
             high - low for low, high in zip(cloud.min(axis=0).tolist(), cloud.max(axis=0).tolist(), strict=True)

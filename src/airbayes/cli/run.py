@@ -68,9 +68,9 @@ def run_command(args: list[str]) -> int:
 
         check_trackers(options.track)
     if options.dry_run:
-        from airbayes.cli.dry_run import print_plan
-
         _check(config, progress)
+        from airbayes.cli.dry_run import print_plan  # loads JAX, which _check prepares
+
         print_plan(config, console)
         return 0
     if options.out is not None and str(options.out) in ("", "."):

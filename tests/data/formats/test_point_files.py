@@ -143,7 +143,7 @@ def test_bad_coordinates_are_refused_or_dropped_and_counted(tmp_path):
     points = POINTS.copy()
     points[7, 1], points[9, 2], points[11, 0] = np.nan, np.inf, 1e30
     np.save(tmp_path / "a.npy", points)
-    with pytest.raises(DataError, match=r"point 7 is at .*nan.*3 of 50 points"):
+    with pytest.raises(DataError, match=r"point 7 is at .*nan.*Points like that: 3 of 50"):
         read_cloud(tmp_path / "a.npy", collector())
     lenient = collector(skip_bad=True)
     cloud, light = read_cloud(tmp_path / "a.npy", lenient)

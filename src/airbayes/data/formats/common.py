@@ -205,7 +205,7 @@ def finite_rows(xyz: np.ndarray, where: str, collector: Collector) -> np.ndarray
         row = int(np.argmin(good))
         text = f"{where}: point {row} is at {xyz[row].tolist()}; coordinates must be finite, in metres."
         if not collector.options.skip_bad:
-            raise DataError(f"{text} {bad} of {len(good)} points are like that; --skip-bad drops them.")
+            raise DataError(f"{text} Points like that: {bad:,} of {len(good):,}; --skip-bad drops them.")
         collector.skipped["points with bad coordinates"] += bad
         if len(collector.messages) < MAX_MESSAGES:
             collector.messages.append(text)

@@ -77,8 +77,12 @@ def _figure(runs: list[Run]) -> Figure | None:
     controls = [Control("Score", tuple(metric.title for metric in metrics))]
     if len(groups) > 1:
         controls.append(Control("Graph", tuple(map(show_topology, topologies))))
+    shown = {
+        key for panels in frames.values() for panel in panels for series in panel["series"] for key in series["keys"]
+    }
     legend = [Entry(f"run{index}", run.name, None, index) for index, run in enumerate(runs)]
     legend += [Entry(variant, label(variant), variant) for variant in variants]
+    legend = [entry for entry in legend if entry.key in shown]  # a name without a curve would puzzle
     return Figure("The same score of every run against SNR", frames, len(columns), tuple(controls), tuple(legend))
 
 
@@ -86,7 +90,10 @@ def _panel(runs: list[Run], topology: str, metric: Metric) -> Panel:
     series = []
     for index, run in enumerate(runs):
         for variant in run.variants:
-            if topology in run.topologies and (found := curve(run, variant, topology, metric, metric.name == "ece")):
+            has_graph = (
+                topology in run.topologies or not run.topologies
+            )  # without a network: the same beside every graph
+            if has_graph and (found := curve(run, variant, topology, metric, metric.name == "ece")):
                 found.pop("dots", None)
                 series.append(
                     found | {"keys": [variant, f"run{index}"], "name": f"{label(variant)} · {run.name}", "kind": index}
