@@ -47,10 +47,10 @@ def cache_programs(folder: Path | None = None, max_bytes: int = MAX_BYTES) -> Pa
         return None
     if os.environ.get(ASKED_FOR) == OFF:
         return None
-    programs = root / PROGRAMS / _machine()
+    programs = root / PROGRAMS / machine_name()
     try:
         programs.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _refuse_shared(programs)
+        refuse_shared(programs)
         with tempfile.NamedTemporaryFile(dir=programs):  # can it be written?
             pass
         _drop_damaged(programs)
@@ -59,7 +59,7 @@ def cache_programs(folder: Path | None = None, max_bytes: int = MAX_BYTES) -> Pa
         warnings.warn(f"Compiled programs are not kept: {programs}: {error.strerror or error}.", stacklevel=2)
         return None
     # The loader calls tuning hints such as +prefer-no-gather features that this machine lacks and prints 2 kB of alarm
-    # per program (openxla/xla#44565). Real differences of features lead to another folder, see _machine.
+    # per program (openxla/xla#44565). Real differences of features lead to another folder, see machine_name.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
     import jax
@@ -70,20 +70,21 @@ def cache_programs(folder: Path | None = None, max_bytes: int = MAX_BYTES) -> Pa
     return programs
 
 
-def _machine() -> str:
+def machine_name() -> str:
     """Whatever machine code depends on and JAX's own key may not hold: features of the processor, jaxlib, XLA_FLAGS."""
-    features = ""
-    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if line.startswith(("flags", "Features", "model name", "CPU part")):
-                features += line
-            if not line.strip():  # the first processor is enough
-                break
+    features = platform.processor()
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith(("flags", "Features", "model name", "CPU part")):
+                    features += line
+                if not line.strip():  # the first processor is enough
+                    break
     text = "\n".join([features, platform.machine(), version("jaxlib"), os.environ.get("XLA_FLAGS", "")])
     return f"jaxlib-{version('jaxlib')}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _refuse_shared(folder: Path) -> None:
+def refuse_shared(folder: Path) -> None:
     """Who can write there can run code as this user."""
     found = folder.stat()
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:

@@ -10,7 +10,8 @@ Where points tie exactly (clouds are resampled with replacement, so they do) the
 them and this one gives it all to the first. Tied copies of one point have equal x, so ∂W and ∂b are the same, and
 so is every parameter gradient before this layer: only ∂x differs, and its sum over the copies does not.
 
-CPUs (`winners_cpu`) and NVIDIA GPUs (`wide_pool_gpu`) have forms of their own; this one serves any other device.
+CPUs (`native/encoder.h`) and NVIDIA GPUs (`wide_pool_gpu`) have forms of their own; this one serves any other device,
+and CPUs without a C++ compiler.
 """
 
 import jax

@@ -110,10 +110,6 @@ class PointNet(eqx.Module):
         return self.head(pool, transform(self.tnet_feature, pool, x))
 
 
-def _scores(pool: Callable, net: PointNet, clouds: Float[Array, "cloud point 3"]) -> Float[Array, "cloud cls"]:
-    return net(pool, clouds)
-
-
 @functools.cache
 def _shape_of(num_classes: int) -> tuple[jax.ShapeDtypeStruct, Callable]:
     """The shape of the flat θ and the way back, without computing a network."""
@@ -124,6 +120,12 @@ def _shape_of(num_classes: int) -> tuple[jax.ShapeDtypeStruct, Callable]:
         return flat
 
     return jax.eval_shape(flatten), found["unravel"]
+
+
+@functools.cache
+def _on_cpu(num_classes: int) -> pointnet_cpu.OnCPU:
+    unravel = _shape_of(num_classes)[1]
+    return pointnet_cpu.on_cpu(lambda theta, clouds: unravel(theta)(dense_max_pool, clouds), num_classes)
 
 
 class PointNetClassifier(Classifier):
@@ -148,16 +150,13 @@ class PointNetClassifier(Classifier):
     def log_probs(
         self, theta: Float[Array, " param"], inputs: Float[Array, "example point 3"]
     ) -> Float[Array, "example cls"]:
-        def on(scores: Callable) -> Callable:
-            return lambda theta, inputs: scores(self.unravel(theta), inputs)
-
         if self.pooling == "plain":
-            return jax.nn.log_softmax(on(functools.partial(_scores, dense_max_pool_plain))(theta, inputs))
+            return jax.nn.log_softmax(self._scores(dense_max_pool_plain)(theta, inputs))
         if jax.default_backend() == "cpu":  # no other device: spares tracing and differentiating their branches
-            return jax.nn.log_softmax(pointnet_cpu.pointnet_on_cpu(theta, inputs))
-        branches = {"cpu": pointnet_cpu.pointnet_on_cpu, "default": on(functools.partial(_scores, dense_max_pool))}
+            return jax.nn.log_softmax(_on_cpu(self.num_classes).scores(theta, inputs))
+        branches = {"default": self._scores(dense_max_pool)}
         if pointnet_gpu.fits(inputs.shape[-2]):
-            branches["cuda"] = on(pointnet_gpu.pointnet_on_gpu)
+            branches["cuda"] = lambda theta, inputs: pointnet_gpu.pointnet_on_gpu(self.unravel(theta), inputs)
         # Only the branch of the device at hand is compiled.
         scores = jax.lax.platform_dependent(theta, inputs, **branches)
         return jax.nn.log_softmax(scores)
@@ -169,8 +168,11 @@ class PointNetClassifier(Classifier):
         targets: Int[Array, " example"],
     ) -> Float[Array, " example"]:
         if self.pooling == "fast" and jax.default_backend() == "cpu":
-            return pointnet_cpu.log_likelihood_on_cpu(theta, inputs, targets)
+            return _on_cpu(self.num_classes).log_likelihood(theta, inputs, targets)
         return pick_labels(self.log_probs(theta, inputs), targets)
+
+    def _scores(self, pool: Callable) -> Callable:
+        return lambda theta, inputs: self.unravel(theta)(pool, inputs)
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of the 40 tensors, in the order in which θ holds them."""
