@@ -238,6 +238,15 @@ def test_a_place_that_cannot_be_written_is_told_before_any_work(capsys, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["plain"]
 
 
+def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("--help") == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    for command in COMMANDS:
+        assert command.summary in " ".join(text.split())
+
+
 def test_a_box_that_is_not_known_is_passed_on_whole():
     box = "\x1b[31m╭─ \x1b[1mNew kind ─╮\n│ What is this?  │\n│ ────── │\n│ Try that. │\n╰────╯\x1b[0m\n"
     assert plain(box, "airbayes run") == "What is this? Try that.\n  See `airbayes run --help`."
