@@ -247,6 +247,24 @@ def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch):
         assert command.summary in " ".join(text.split())
 
 
+def test_a_results_folder_is_no_experiment_but_holds_one(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("runs/mine").mkdir(parents=True)
+    assert run("run", "runs/mine") == 2
+    assert "runs/mine is a folder. Name a preset or an experiment file (.toml)." in capsys.readouterr().err
+    Path("runs/mine/config.toml").write_text("")
+    assert run("run", "runs/mine/") == 2
+    assert "an experiment file (.toml): runs/mine/config.toml." in capsys.readouterr().err
+
+
+def test_steps_below_one_are_one_mistake(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("run", "gaussian", "--sampling.steps", "0") == 2
+    said = capsys.readouterr().err
+    assert "sampling.steps = 0 must be at least 1" in said
+    assert "burn-in" not in said  # nor a burn-in or thinning that no number would mend
+
+
 def test_a_box_that_is_not_known_is_passed_on_whole():
     box = "\x1b[31m╭─ \x1b[1mNew kind ─╮\n│ What is this?  │\n│ ────── │\n│ Try that. │\n╰────╯\x1b[0m\n"
     assert plain(box, "airbayes run") == "What is this? Try that.\n  See `airbayes run --help`."
