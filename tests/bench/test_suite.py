@@ -140,7 +140,7 @@ def test_wrong_input_is_named(tmp_path):
     with pytest.raises(ConfigError, match="repeats must be at least 1, got 0"):
         bench_command(["--quick", "--repeats", "0", "--out", str(tmp_path)])
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResultsError, match="Choose another with --out"):
+    with pytest.raises(ResultsError, match=r"it is a file\. Choose another folder with --out"):
         suite.run_suite(quick_sizes(), ["a"], tmp_path / "file", silent)
 
 

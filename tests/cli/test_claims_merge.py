@@ -57,7 +57,7 @@ def test_claims_says_what_is_missing(tmp_path, capsys):
     assert "lack q_dsgd, cd_dsgld with gains optimal or common, the variable accuracy" in message
     assert not (tmp_path / "g" / "claims.json").exists()
     assert run("claims", str(tmp_path / "nowhere")) == 2
-    assert "it has no results.nc. `airbayes run` writes one" in capsys.readouterr().err
+    assert "nowhere. Give a results folder" in capsys.readouterr().err
     assert run("claims") == 2
 
 

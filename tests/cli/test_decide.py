@@ -80,7 +80,7 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["nowhere"], "nowhere is no results folder: it is not there"),
+        (["nowhere"], "There is no folder nowhere. Give a results folder"),
         (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
         (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
         (["run", "--agent", "1"], "predictions are stored of agent 0 only"),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from cli.test_cli import run
+from rich.console import Console
 
 
 def test_tables_picture_and_json(tmp_path, capsys):
@@ -61,3 +62,14 @@ def test_bad_input_is_one_clear_message(args, says, capsys):
     captured = capsys.readouterr()
     assert says in captured.err
     assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("graph", ["star", "random_geometric"])
+def test_nothing_is_cut_on_a_terminal_of_80_columns(graph, monkeypatch, capsys):
+    monkeypatch.setattr("airbayes.cli.plan.make_console", lambda stderr=False: Console(width=80, stderr=stderr))
+    assert run("plan", graph, "--agents", "30", "--snr-db", "0", "20") == 0
+    text = capsys.readouterr().out
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    for whole in ("power-limited", "|eigenvalue|", "transition,", "39,220,800", "latency"):
+        assert whole in text

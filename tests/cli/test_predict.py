@@ -135,7 +135,7 @@ def test_other_models_draws_and_csv(place, capsys):
     ("args", "says"),
     [
         (["run"], "Name at least one file"),
-        (["nowhere", "set.npz"], "nowhere is no results folder: it has no config.toml"),
+        (["nowhere", "set.npz"], "There is no folder nowhere. Give a results folder"),
         (["run", "absent.pcd"], "absent.pcd: no such file or folder"),
         (["run", "odd.txt"], "odd.txt"),
         (["run", "torn.npz"], "torn.npz: not a sound .npz archive"),

@@ -27,7 +27,7 @@ def test_what_cannot_be_shown_is_said(tmp_path, capsys):
     assert run() == 2
     assert "usage: airbayes report" in capsys.readouterr().err
     assert run(str(tmp_path)) == 2
-    assert "it has no results.nc" in capsys.readouterr().err
+    assert "it is empty" in capsys.readouterr().err
     assert run(str(RESULTS / "paper-real"), "--out", str(tmp_path / "no" / "where.html")) == 2
     assert "need a file in a folder that exists" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -36,6 +36,7 @@ def test_what_cannot_be_shown_is_said(tmp_path, capsys):
 @pytest.mark.parametrize(("flags", "drawn"), [([], None), (["--objects"], True), (["--no-objects"], False)])
 def test_whether_objects_are_drawn_is_a_flag(flags, drawn, tmp_path, monkeypatch):
     asked = []
+    (tmp_path / "results.nc").write_text("")
     monkeypatch.setattr("airbayes.report.html.read_run", lambda folder, objects: asked.append(objects))
     monkeypatch.setattr("airbayes.report.html.write_report", lambda runs, out: out)
     assert run(str(tmp_path), *flags) == 0
@@ -43,5 +44,6 @@ def test_whether_objects_are_drawn_is_a_flag(flags, drawn, tmp_path, monkeypatch
 
 
 def test_both_flags_are_one_too_many(tmp_path, capsys):
+    (tmp_path / "results.nc").write_text("")
     assert run(str(tmp_path), "--objects", "--no-objects") == 2
     assert "exclude each other" in capsys.readouterr().err

@@ -55,6 +55,12 @@ def test_a_check_that_raises_is_a_finding():
     assert (finding.status, finding.text) == ("broken", "RuntimeError: no such device")
 
 
+@pytest.mark.parametrize(("cores", "said"), [({0}, "1 processor core"), ({0, 1}, "2 processor cores")])
+def test_one_core_is_one_core(cores, said, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: cores, raising=False)
+    assert doctor._memory().text.endswith(said)
+
+
 def test_what_is_cited_is_what_is_used(capsys):
     assert run("cite") == 0
     assert re.findall(r"^@\w+\{(\w+),$", capsys.readouterr().out, re.M) == ["airbayes", "barbieri2023channel"]
@@ -168,15 +174,95 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
         (["decide"], "error: RUN is missing: Results folder of a classification run."),
         (["data", "simulat"], "Unknown command 'simulat'. Did you mean simulate?"),
         (["cite", "quick", "more"], "'more': more arguments than expected."),
-        (["cite", "runs/absent"], "runs/absent is not there"),
-        (["report", "absent"], "absent is no results folder: it is not there"),
-        (["decide", "absent"], "absent is no results folder: it is not there"),
+        (["cite", "runs/absent"], "There is no preset, folder or file 'runs/absent'. Name a results folder"),
+        (["cite", "absent.toml"], "There is no preset, folder or file 'absent.toml'."),
     ],
 )
 def test_mistakes_of_a_first_day_name_the_fix(words: list[str], said: str, capsys, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(*words) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+COMMANDS_OF_RUNS = {
+    "predict": ["set.npz"],
+    "decide": [],
+    "export": [],
+    "report": [],
+    "claims": [],
+    "merge": ["other", "--out", "merged"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS_OF_RUNS)
+def test_a_folder_that_is_none_of_a_finished_run_is_told_apart(command: str, capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("empty", "other", "notes", "stopped/progress", "finished"):
+        Path(folder).mkdir(parents=True)
+    for file in ("notes/todo.txt", "finished/config.toml", "finished/results.nc", "plain"):
+        Path(file).write_text("")
+    said = {
+        "absent": "There is no folder absent. Give a results folder",
+        "a/b": "There is no folder a/b.",
+        "x" * 400: "There is no folder xxx",
+        "plain": "plain is a file, no results folder. `airbayes run` writes",
+        "finished/results.nc": "is a file, no results folder. Give its folder, finished.",
+        "empty": "empty is no results folder: it is empty.",
+        "notes": "notes is no results folder: it has no ",
+        "stopped": "stopped holds a run that is not finished",
+    }
+    for folder, sentence in said.items():
+        assert run(command, folder, *COMMANDS_OF_RUNS[command]) == 2
+        assert sentence in capsys.readouterr().err, folder
+    assert not Path("merged").exists()
+
+
+def test_claims_looks_at_all_folders_before_it_scores_one(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("first").mkdir()
+    Path("first/results.nc").write_text("damaged")
+    assert run("claims", "first", "absent") == 2
+    assert "There is no folder absent" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_told_before_any_work(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("airbayes.cli.plan._plan", lambda *_: pytest.fail("it began to work"))
+    Path("plain").write_text("")
+    for command in (["plan", "ring"], ["new", "study"], ["bench"]):
+        for out in ("plain", "plain/below/it", "/proc/below"):
+            assert run(*command, "--out", out) == 2
+            assert f"Cannot write to {out}: " in capsys.readouterr().err
+    assert run("data", "simulate", "--out", "/proc/set.npz") == 2
+    assert "Cannot write to /proc: " in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["plain"]
+
+
+def test_help_fits_a_terminal_of_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("--help") == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    for command in COMMANDS:
+        assert command.summary in " ".join(text.split())
+
+
+def test_a_results_folder_is_no_experiment_but_holds_one(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("runs/mine").mkdir(parents=True)
+    assert run("run", "runs/mine") == 2
+    assert "runs/mine is a folder. Name a preset or an experiment file (.toml)." in capsys.readouterr().err
+    Path("runs/mine/config.toml").write_text("")
+    assert run("run", "runs/mine/") == 2
+    assert "an experiment file (.toml): runs/mine/config.toml." in capsys.readouterr().err
+
+
+def test_steps_below_one_are_one_mistake(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("run", "gaussian", "--sampling.steps", "0") == 2
+    said = capsys.readouterr().err
+    assert "sampling.steps = 0 must be at least 1" in said
+    assert "burn-in" not in said  # nor a burn-in or thinning that no number would mend
 
 
 def test_a_box_that_is_not_known_is_passed_on_whole():

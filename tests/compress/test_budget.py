@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airbayes.channel.rate import bits_per_block
-from airbayes.compress import largest_t, log2_binomial, message_bits
+from airbayes.compress import budget, largest_t, log2_binomial, message_bits
 from airbayes.errors import AirbayesError
 
 M = 40_855
@@ -48,6 +48,18 @@ def test_largest_t_is_the_largest_by_exhaustion(m, value_bits, scale_bits):
     ]
     got = largest_t(m, np.array(budgets, float), value_bits, scale_bits)
     np.testing.assert_array_equal(got, wanted)
+
+
+def test_agents_with_equal_budgets_cost_no_more_than_one(monkeypatch):
+    # A plan of a million agents asked for a gamma function of every agent at every step of the search.
+    asked, lgamma = [], budget._lgamma
+    monkeypatch.setattr(budget, "_lgamma", lambda values: asked.append(np.size(values)) or lgamma(values))
+    bits = np.tile([[5_000.0, 20_000.0]], (1000, 1))
+    kept = largest_t(M, bits)
+    assert kept.shape == bits.shape
+    assert kept[0].tolist() == kept[999].tolist() == [int(largest_t(M, each)) for each in (5_000.0, 20_000.0)]
+    assert message_bits(M, kept).shape == bits.shape
+    assert sum(asked) < 300
 
 
 def test_the_length_may_fall_near_m_and_all_entries_then_fit_where_fewer_do_not():

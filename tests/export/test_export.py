@@ -122,4 +122,4 @@ def test_other_models_are_chosen_as_in_predict(folder, capsys):
     assert "Stored are:" in capsys.readouterr().err
     assert not (folder / "other").exists()
     assert run("nowhere") == 2
-    assert "nowhere is no results folder" in capsys.readouterr().err
+    assert "There is no folder nowhere" in capsys.readouterr().err

@@ -26,6 +26,7 @@ from airbayes.network import (
     star,
 )
 from airbayes.network import spectrum as spectrum_module
+from airbayes.network.known_spectra import grid_extremes
 
 
 @pytest.mark.parametrize(
@@ -85,12 +86,36 @@ def test_lanczos_agrees_with_dense_and_errs_on_the_safe_side(name):
         assert abs(about_smallest - smallest) < 1e-4 * largest
 
 
+@pytest.mark.parametrize(("rows", "cols"), [(2, 2), (2, 9), (9, 2), (5, 7), (6, 6)])
+def test_grids_have_their_closed_form(rows, cols):
+    graph = grid(rows, cols)
+    eigenvalues = np.linalg.eigvalsh(graph.laplacian())
+    assert grid_extremes(graph) == pytest.approx((eigenvalues[-1], eigenvalues[1]), rel=1e-12)
+    assert grid_extremes(from_edges((np.arange(rows * cols) + 1)[graph.edges], rows * cols + 1)) is None
+
+
+def test_what_only_resembles_a_grid_is_not_taken_for_one():
+    edges = grid(3, 4).edges.tolist()
+    torn = [edge for edge in edges if edge != [5, 6]]
+    assert grid_extremes(from_edges([*torn, [3, 4]])) is None  # the end of a row joined to the next row
+    assert grid_extremes(from_edges([*torn, [5, 8]])) is None
+    assert grid_extremes(from_edges(torn)) is None
+    assert grid_extremes(line(12)) is grid_extremes(ring(12)) is grid_extremes(star(12)) is None
+
+
+def test_a_million_agents_on_a_grid_need_no_solver(monkeypatch):
+    monkeypatch.setattr(spectrum_module, "_wide_extremes", None)
+    largest, smallest = laplacian_extremes(grid(1000, 1000), 0.5)
+    assert largest == pytest.approx(4 * math.cos(math.pi / 2000) ** 2, rel=1e-12)
+    assert smallest == pytest.approx(2 * math.sin(math.pi / 2000) ** 2, rel=1e-12)
+
+
 def test_large_grid_is_safe_and_nearly_optimal():
     rows, cols = 60, 70  # 4,200 agents: beyond the dense limit
     largest = 4 * math.cos(math.pi / 2 / rows) ** 2 + 4 * math.cos(math.pi / 2 / cols) ** 2
     smallest = 4 * math.sin(math.pi / 2 / cols) ** 2
     w = best_constant(grid(rows, cols))
-    assert w == pytest.approx(2 / (largest + smallest), rel=5e-4)
+    assert w == pytest.approx(2 / (largest + smallest), rel=1e-12)
     assert abs(1 - w * largest) < 1 - w * smallest + 1e-12
     check_contraction(grid(rows, cols), w)
 
@@ -119,7 +144,7 @@ def test_huge_known_shapes_have_their_best_weight():
 
 
 def test_the_small_end_of_a_wide_spectrum_is_bounded_and_that_of_an_expander_refused():
-    large_grid = grid(150, 150)
+    large_grid = from_edges(np.roll(np.arange(150 * 150), 7)[grid(150, 150).edges])  # by its labels no grid
     largest, smallest = laplacian_extremes(large_grid)
     exact_largest, exact_smallest = 8 * math.sin(math.pi * 149 / 300) ** 2, 4 * math.sin(math.pi / 300) ** 2
     assert exact_largest <= largest <= exact_largest * (1 + 2e-4)

@@ -96,6 +96,15 @@ def test_draws_everything_and_loads_nothing(open_page, files, name, size):
     assert opened.asked == [files[name].as_uri()]
 
 
+@pytest.mark.parametrize("width", [400, 500, 1400])
+def test_the_table_at_a_glance_and_on_a_screen_the_menu_are_seen_whole(open_page, width):
+    """The last column was out of sight on phones, with no sign of it; the menu of sections on a wide screen, too."""
+    page = open_page("small", {"width": width, "height": 900}).page
+    for place in [".glance .scroll"] + (["nav"] if width == 1400 else []):
+        wants, has = page.locator(place).evaluate("each => [each.scrollWidth, each.clientWidth]")
+        assert wants <= has, place
+
+
 def test_curves_can_be_hidden_and_read(open_page):
     page = open_page("small").page
     figure = page.locator("[data-figure='accuracy-0']")

@@ -14,7 +14,9 @@ from report.html_pages import HOSTILE, RESULTS, SCRIPT, faulty_run, hostile_run,
 from airbayes.experiment.store import read_dataset
 from airbayes.report.html import render_page
 from airbayes.report.html.compare import compare_section
+from airbayes.report.html.sections.accuracy import accuracy_section
 from airbayes.report.html.sections.faults import faults_section
+from airbayes.report.html.sections.transition import transition_section
 
 
 class Page(HTMLParser):
@@ -62,6 +64,26 @@ def test_sections_of_a_classification_study(small):
     anchors = [attrs.get("id") for tag, attrs in small.tags if tag == "section"]
     wanted = ["accuracy", "claims", "reliability", "scores", "confusion", "network", "transition", "power"]
     assert [name for name in anchors if name] == [*wanted, "communication", "convergence", "mixing", "setup"]
+
+
+def test_only_lines_that_are_drawn_are_explained():
+    """Every method has a radio, and the objects it learned from are elsewhere: no dashed line, no predicted one."""
+    accuracy, transition = accuracy_section(small_run()), transition_section(small_run())
+    assert accuracy is not None
+    assert transition is not None
+    assert not any("ashed" in note or "otted" in note for note in accuracy.notes)
+    assert "dotted" not in transition.text
+    assert "predicted" not in transition.tables[0].head
+    assert {len(row) for row in transition.tables[0].rows} == {len(transition.tables[0].head)}
+    assert "No prediction from before" in transition.notes[1]
+
+    simulated = small_run(RESULTS / "paper")
+    accuracy, transition = accuracy_section(simulated), transition_section(simulated)
+    assert accuracy is not None
+    assert transition is not None
+    assert "Dashed: ideal links, no radio. Dotted: the SNR below" in accuracy.notes[1]
+    assert "The dotted line" in transition.text
+    assert "predicted" in transition.tables[0].head
 
 
 def test_numbers_are_those_of_the_results(small):

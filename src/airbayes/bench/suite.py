@@ -11,8 +11,9 @@ from airbayes.bench.machine import describe_machine
 from airbayes.bench.rows import Row
 from airbayes.bench.sizes import Sizes
 from airbayes.bench.table import markdown
-from airbayes.errors import ConfigError, ResultsError
+from airbayes.errors import ConfigError
 from airbayes.files import write_text
+from airbayes.folders import make_folder
 
 JSON, PAGE = "bench.json", "bench.md"
 SCHEMA = 1
@@ -45,10 +46,7 @@ def run_suite(
         raise ConfigError(f"There is no section {unknown[0]!r}; choose from {', '.join(SECTIONS)}.")
     if sizes.effort.repeats < 1:
         raise ConfigError(f"repeats must be at least 1, got {sizes.effort.repeats}.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultsError(f"Cannot make {folder}: {error.strerror or error}. Choose another with --out.") from error
+    make_folder(folder)
     chosen = [letter for letter in SECTIONS if letter in letters]
     machine, rows = describe_machine(), []
     for letter in chosen:

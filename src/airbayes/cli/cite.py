@@ -1,12 +1,15 @@
 """`airbayes cite`: BibTeX of the methods that a run uses."""
 
 import dataclasses
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 from airbayes.cli.arguments import parse
+from airbayes.cli.mistakes import did_you_mean
 from airbayes.errors import AirbayesError
+from airbayes.folders import check_results_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,11 +50,13 @@ def _config(what: str):
         return preset(what)
     path = Path(what)
     if path.is_dir():
-        if not (path / "config.toml").is_file():
-            raise AirbayesError(f"{what} is no results folder: it has no config.toml. `airbayes run` writes one.")
+        check_results_folder(path, "config.toml")
         return load_config(path / "config.toml")
-    if what.endswith(".toml"):
-        return load_config(path)
-    if "/" in what:
-        raise AirbayesError(f"{what} is not there; name a results folder, a preset or an experiment file (.toml).")
-    return preset(what)
+    if not os.path.exists(path):
+        raise AirbayesError(
+            f"There is no preset, folder or file {what!r}.{did_you_mean(what, list(PRESETS))} Name a results folder, "
+            f"an experiment file (.toml) or a preset: {', '.join(PRESETS)}."
+        )
+    if not what.endswith(".toml"):
+        raise AirbayesError(f"{what} is neither a results folder nor an experiment file, which ends in .toml.")
+    return load_config(path)

@@ -7,6 +7,7 @@ from typing import Annotated
 from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ResultsError
+from airbayes.folders import check_results_folder
 
 USAGE = "usage: airbayes claims DIR [DIR ...]"
 
@@ -40,6 +41,8 @@ def claims_command(args: list[str]) -> int:
     )
     if not parsed.folders:
         raise AirbayesError(f"Name the results folder to score.\n  {USAGE}")
+    for folder in parsed.folders:  # all of them, before one is scored
+        check_results_folder(folder, "results.nc")
     for folder in parsed.folders:
         _score(folder, parsed.options.quiet)
     return 0

@@ -6,6 +6,8 @@ before anything else is loaded.
 
 import difflib
 import importlib
+import shutil
+import textwrap
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -93,7 +95,12 @@ def load_command(command: Command) -> Callable[[list[str]], int]:
 def help_lines() -> str:
     heads = [f"{command.name} {command.arguments}".strip() for command in COMMANDS]
     width = max(map(len, heads)) + 2
-    return "".join(f"  {head:{width}}{command.summary}\n" for head, command in zip(heads, COMMANDS, strict=True))
+    room = max(min(shutil.get_terminal_size().columns, 110), 60) - 2 - width
+    lines = []
+    for head, command in zip(heads, COMMANDS, strict=True):
+        first, *rest = textwrap.wrap(command.summary, room, break_on_hyphens=False)
+        lines += [f"  {head:{width}}{first}\n", *(f"  {'':{width}}{each}\n" for each in rest)]
+    return "".join(lines)
 
 
 def unknown_command(name: str) -> str:

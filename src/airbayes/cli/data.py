@@ -13,6 +13,7 @@ from airbayes.cli.progress import make_console
 from airbayes.data.object_file import save_objects
 from airbayes.data.objects import ObjectSet
 from airbayes.errors import AirbayesError
+from airbayes.folders import check_writable
 from airbayes.text import printable
 
 USAGE = """\
@@ -190,6 +191,7 @@ def _check_target(path: Path, force: bool) -> None:
         raise AirbayesError(f"{path} exists. Use another name, or --force to replace it.")
     if not path.absolute().parent.is_dir():
         raise AirbayesError(f"{path}: there is no folder {path.absolute().parent}.")
+    check_writable(path.absolute().parent, "Choose another place.")
 
 
 def _write(path: Path, objects: ObjectSet) -> None:

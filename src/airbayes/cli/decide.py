@@ -10,6 +10,7 @@ from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import ResultsError
+from airbayes.folders import check_results_folder
 from airbayes.text import printable
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ def decide_command(args: list[str]) -> int:
 
     options, folder = given.options, given.run
     promise = Promise(options.max_error, options.delta, options.coverage)
-    if not folder.is_dir():
-        raise ResultsError(f"{folder} is no results folder: it is not there. `airbayes run` writes one.")
+    check_results_folder(folder, "results.nc")
     rows = stored_predictions(folder)
     if not rows:
         raise ResultsError(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from airbayes import __version__
 from airbayes.cli.arguments import parse
-from airbayes.cli.progress import make_console
+from airbayes.cli.progress import make_console, plural
 
 OK, MISSING, WARNING, BROKEN = "ok", "missing", "warning", "broken"
 STYLES = {OK: "green", MISSING: "dim", WARNING: "yellow", BROKEN: "bold red"}
@@ -157,7 +157,7 @@ def _memory() -> Finding:
     available = 1024 * int(free)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     status = OK if available > LOW_MEMORY else WARNING
-    return Finding("memory", status, f"{available / 1e9:,.1f} GB available, {cores} processor cores")
+    return Finding("memory", status, f"{available / 1e9:,.1f} GB available, {plural(cores or 1, 'processor core')}")
 
 
 def _cache() -> Finding:

@@ -5,6 +5,7 @@ import math
 from rich.console import Console
 from rich.table import Table
 
+from airbayes.cli.fitted_table import print_fitted
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
@@ -42,7 +43,7 @@ def _print_cells(builder: Builder, console: Console) -> None:
             f"{batches[-1].held / 1e6:,.1f} MB",
             f"{batches[-1].workspace / 1e6:,.1f} MB",
         )
-    console.print(table)
+    print_fitted(table, console)
     ahead = not config.cells_per_batch
     beside = ", each method beside the next one, which is compiled meanwhile" if ahead and len(batches) > 1 else ""
     console.print(
@@ -87,10 +88,10 @@ def _print_transitions(builder: Builder, console: Console) -> None:
         transitions = (plan.transition_unit_db, plan.transition_db)[: len(sizes)]
         table.add_row(topology, f"{w:.4f}", f"{plan.second_eigenvalue:.3f}", *(f"{snr:.1f} dB" for snr in transitions))
         caps.add_row(topology, *(f"{norm_cap(w, config.sampling.eta, snr):.2g}" for snr in config.channel.snr_db))
-    console.print(table)
+    print_fitted(table, console)
     console.print(f"rms(θ) = {sizes[-1]} is that of {source}.\n")
     if set(config.methods) & set(RADIO_METHODS) and caps.row_count:
-        console.print(caps)
+        print_fitted(caps, console)
         console.print()
 
 
@@ -106,5 +107,5 @@ def _print_top_t(builder: Builder, console: Console) -> None:
             low, high = int(values.min()), int(values.max())
             row.append(f"{low}" if low == high else f"{low} to {high}")
         table.add_row(topology, *row)
-    console.print(table)
+    print_fitted(table, console)
     console.print("t = 0 means that not one coordinate fits into a block: the agents learn alone.")

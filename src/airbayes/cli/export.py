@@ -8,6 +8,7 @@ from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console, plural
 from airbayes.errors import AirbayesError
+from airbayes.folders import check_results_folder, check_writable
 from airbayes.text import printable
 
 
@@ -39,6 +40,8 @@ def export_command(args: list[str]) -> int:
     from airbayes.export.bundle import MANIFEST, export_trained
 
     out = given.out or given.run / "export"
+    check_results_folder(given.run, "config.toml")
+    check_writable(out)
     if (out / MANIFEST).exists() and not given.force:
         raise AirbayesError(f"{out} holds an export. Use another --out, or --force to replace it.")
     trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)))

@@ -18,7 +18,7 @@ usage: airbayes COMMAND ...
 commands:
 {commands}
 options:
-  -h, --help  this text; `airbayes COMMAND --help` lists the options of a command
+  -h, --help  this text; `airbayes COMMAND --help` lists the options of each
   --version   print the version
 """
 

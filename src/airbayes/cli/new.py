@@ -9,6 +9,7 @@ from typing import Annotated
 from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError
+from airbayes.folders import make_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,10 +50,7 @@ def new_command(args: list[str]) -> int:
             raise AirbayesError(f"{path} is there already. Use another name, or --force to replace it.")
     from airbayes.files import write_text
 
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AirbayesError(f"Cannot write to {options.out}: {error.strerror or error}.") from error
+    make_folder(options.out)
     for path, text in files.items():
         write_text(path, text)
     experiment, own = files

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ConfigError, GraphError
+from airbayes.folders import check_writable, make_folder
 
 if TYPE_CHECKING:
     from airbayes.experiment.plan import GraphPlan, PointPlan
@@ -88,7 +89,8 @@ def plan_command(args: list[str]) -> int:
     )
     options = given.options
     _check(options)
-    graphs, points, budgets, facts = _plan(given.graphs, options)
+    with make_console(stderr=True).status("planning ..."):  # millions of links take a while
+        graphs, points, budgets, facts = _plan(given.graphs, options)
     if options.json:
         make_console().out(json.dumps(facts, indent=1, allow_nan=False), highlight=False)
     else:
@@ -117,6 +119,8 @@ def _check(options: PlanOptions) -> None:
         raise ConfigError("\n".join(problems))
     if options.out is not None and str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the plan, for example --out runs/plan.")
+    if options.out is not None:
+        check_writable(options.out)
 
 
 ABOVE_ZERO = (
@@ -263,10 +267,7 @@ def _write(
     from airbayes.files import write_atomically, write_text
     from airbayes.report.plan_figure import plan_figure
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AirbayesError(f"Cannot write to {folder}: {error.strerror or error}. Choose another --out.") from error
+    make_folder(folder)
     figure = plan_figure(graphs, points, options.eta, options.rms, options.start_rms)
     for ending in ("png", "svg"):
         write_atomically(

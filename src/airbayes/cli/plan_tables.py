@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from airbayes.cli.fitted_table import print_fitted
 from airbayes.experiment.plan import COLLAPSE, COLLAPSE_MARGIN, EXACT, SILENT, GraphPlan, PointPlan
 from airbayes.experiment.plan_links import LinkBudget
 
@@ -71,7 +72,7 @@ def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
             f"{plan.transition_unit_db:.1f} dB",
             *([] if rms == 1 else [f"{plan.transition_db:.1f} dB"]),
         )
-    console.print(table)
+    print_fitted(table, console)
 
 
 def _print_budget(name: str, budget: LinkBudget, console: Console) -> None:
@@ -83,7 +84,7 @@ def _print_budget(name: str, budget: LinkBudget, console: Console) -> None:
     for which, index in named.items():
         distance = f"{budget.distance_m[index]:,.1f} m"
         table.add_row(which, distance, f"{budget.loss_db[index]:.1f} dB", f"{budget.snr_db[index]:.1f} dB")
-    console.print(table)
+    print_fitted(table, console)
 
 
 def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Console) -> None:
@@ -94,10 +95,10 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
         "gain ρ",
         "paper's gains",
         "common gain",
-        "Q-DSGD",
-        "t",
-        "γ",
-        title=f"Predicted regimes; Q-DSGD keeps t of {options.params:,} coordinates",
+        title="Predicted regimes of CD-DSGLD",
+    )
+    digital = Table(
+        "graph", "SNR", "Q-DSGD", "t", "γ", title=f"Q-DSGD keeps t of {options.params:,} coordinates; γ: consensus step"
     )
     for point in points:
         common = EXACT if point.common == EXACT else f"{point.common}, {point.common_second_eigenvalue:.3f}"
@@ -108,16 +109,22 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
             f"{point.gain:.3g}",
             _coloured(point.paper, point.paper),
             _coloured(common, point.common),
+        )
+        digital.add_row(
+            point.graph,
+            f"{point.snr_db:.4g} dB",
             _coloured(point.q_dsgd, point.q_dsgd),
             _from_to(*point.top_t),
             f"{point.consensus_step:.2g}",
         )
-    console.print(table)
+    print_fitted(table, console)
     console.print(
         f"exact: the law of DSGLD, for rms(θ) up to the cap. collapse: the cap is at most {COLLAPSE_MARGIN} times "
         f"rms(θ⁰) = {options.start_rms:g}, and θ shrinks to it; a rule from PointNets. slower mixing: 2nd |eigenvalue| "
-        "with edge weight ρw. silent: some agent cannot send one coordinate."
+        "with edge weight ρw.\n"
     )
+    print_fitted(digital, console)
+    console.print("silent: some agent cannot send one coordinate.")
 
 
 def _print_costs(points: list[PointPlan], console: Console) -> None:
@@ -137,7 +144,7 @@ def _print_costs(points: list[PointPlan], console: Console) -> None:
             si(slow.latency_s, "s"),
             si(slow.energy_j, "J"),
         )
-    console.print(table)
+    print_fitted(table, console)
     console.print(
         "Of the whole network, radiated. One by one: digital, every parameter at 32 bits, each agent in turn at the "
         "capacity of a link without interference."

@@ -14,6 +14,7 @@ from airbayes.data.formats import parse_classes
 from airbayes.data.formats.any_path import SINGLE, load_any
 from airbayes.data.formats.common import at
 from airbayes.errors import AirbayesError, DataError
+from airbayes.folders import check_results_folder, check_writable
 from airbayes.text import printable
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def predict_command(args: list[str]) -> int:
         description="Class probabilities, confidence, entropy and mutual information of objects, from a trained run.",
         args=args,
     )
+    check_results_folder(given.run, "config.toml")
     _check(given.files, given.options)
     from airbayes.experiment.trained import Wanted, open_trained
 
@@ -139,6 +141,7 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
         return
     if options.csv.is_dir() or not options.csv.absolute().parent.is_dir():
         raise AirbayesError(f"--csv {options.csv}: need a file in a folder that exists.")
+    check_writable(options.csv.absolute().parent, "Choose another --csv.")
     if options.csv.exists() and not options.force:
         raise AirbayesError(f"{options.csv} exists. Use another name, or --force to replace it.")
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
-from airbayes.errors import AirbayesError, ResultsError
+from airbayes.errors import AirbayesError
+from airbayes.folders import check_results_folder, check_writable
 
 USAGE = "usage: airbayes report DIR [DIR ...] [--out FILE] [--open]"
 
@@ -48,27 +49,19 @@ def report_command(args: list[str]) -> int:
     if not folders:
         raise AirbayesError(f"Name the results folder to show.\n  {USAGE}")
     for folder in folders:
-        if not folder.is_dir():
-            raise AirbayesError(
-                f"{folder} is no results folder: it is not there. `airbayes run` writes one.\n  {USAGE}"
-            )
+        check_results_folder(folder, "results.nc")
     if options.objects and options.no_objects:
         raise AirbayesError("--objects and --no-objects exclude each other; give one.")
     drawn = True if options.objects else False if options.no_objects else None
     out = options.out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise AirbayesError(f"--out {out}: need a file in a folder that exists.")
+    check_writable(out.absolute().parent)
     console = make_console(options.quiet)
     with make_console(options.quiet, stderr=True).status("making the page ..."):
         from airbayes.report.html import read_run, write_report
 
-        runs = []
-        for folder in folders:
-            try:
-                runs.append(read_run(folder, drawn))
-            except ResultsError as error:
-                raise ResultsError(f"{error}\n  Give the folders of finished runs: {USAGE}") from error
-        write_report(runs, out)
+        write_report([read_run(folder, drawn) for folder in folders], out)
     console.print(f"Written: {out}", markup=False, soft_wrap=True)
     if options.open:
         import webbrowser

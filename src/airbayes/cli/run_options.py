@@ -49,14 +49,16 @@ class RunOptions:
 
 def load_experiment(name: str) -> ExperimentConfig:
     """A preset by name, or an experiment file."""
-    if name.endswith(".toml") or "/" in name:
-        if not os.path.exists(name):
-            raise AirbayesError(
-                f"{name} is not there. `airbayes new NAME` writes an experiment file; "
-                "`airbayes run --list` shows the presets."
-            )
-        return load_config(Path(name))
-    return preset(name)
+    is_file = name.endswith(".toml") or "/" in name
+    if is_file and not os.path.exists(name):
+        raise AirbayesError(
+            f"{name} is not there. `airbayes new NAME` writes an experiment file; "
+            "`airbayes run --list` shows the presets."
+        )
+    if is_file and os.path.isdir(name):  # a results folder, most likely
+        again = f": {name.rstrip('/')}/config.toml" if os.path.isfile(f"{name}/config.toml") else ""
+        raise AirbayesError(f"{name} is a folder. Name a preset or an experiment file (.toml){again}.")
+    return load_config(Path(name)) if is_file else preset(name)
 
 
 def parse_run(

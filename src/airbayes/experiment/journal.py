@@ -27,10 +27,10 @@ from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.results import CellResult, pack_results, unpack_results
 from airbayes.experiment.toml_io import changed_fields, dump_config, parse_config
+from airbayes.folders import PROGRESS
 from airbayes.records import read_record, write_record
 from airbayes.text import printable
 
-PROGRESS = "progress"
 KEEP = 3  # states of a batch
 EVERY_S = 60.0  # seconds between two states
 

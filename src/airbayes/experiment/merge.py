@@ -13,12 +13,13 @@ import numpy as np
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
-from airbayes.experiment.journal import PROGRESS, Journal
+from airbayes.experiment.journal import Journal
 from airbayes.experiment.prediction_files import CellPredictions, read_prediction, stored_predictions
 from airbayes.experiment.sample_files import FOLDER, StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import (
     CONFIG,
     GRAPHS,
+    SUMMARY,
     csv_graphs,
     portable,
     prepare_folder,
@@ -31,6 +32,7 @@ from airbayes.experiment.store import (
 )
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 from airbayes.files import read_limited
+from airbayes.folders import PROGRESS, check_results_folder, check_writable
 from airbayes.network.interop import MAX_CSV_BYTES
 from airbayes.text import printable
 
@@ -58,6 +60,9 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> lis
         raise ResultsError(f"Merging needs two or more results folders; {len(folders)} given.")
     if out.resolve() in [folder.resolve() for folder in folders]:
         raise ResultsError(f"{out} is one of the parts. Choose another folder with --out.")
+    for folder in folders:  # all of them, before one is read
+        check_results_folder(folder, SUMMARY)
+    check_writable(out)
     parts = sorted((read_part(folder) for folder in folders), key=lambda part: part.config.first_seed)
     for part in parts[1:]:
         check_same_experiment(parts[0], part)

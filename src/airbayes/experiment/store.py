@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from airbayes.experiment.results_file import SUMS, check_sum, read_dataset_file,
 from airbayes.experiment.sample_files import file_stem, write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 from airbayes.files import read_limited, write_atomically, write_text
+from airbayes.folders import check_results_folder, make_folder
 from airbayes.locks import Locked, locked
 from airbayes.network.interop import MAX_CSV_BYTES
 from airbayes.text import printable
@@ -61,19 +61,6 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
             f"Changed:\n  {listed}"
         )
     return (folder / SUMMARY).exists() and (folder / RESULTS).exists()
-
-
-def make_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ResultsError(f"Cannot write to {folder}: it is a file. Choose a folder with --out.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".writable-"):
-            pass
-    except OSError as error:
-        raise ResultsError(
-            f"Cannot write to {folder}: {error.strerror or error}. Choose another folder with --out."
-        ) from error
 
 
 @contextmanager
@@ -196,9 +183,8 @@ def write_folder(
 
 def read_summary(folder: Path) -> dict:
     """summary.json, checked: `cells` is a list of flat records that name their cell."""
+    check_results_folder(folder, SUMMARY)
     path = folder / SUMMARY
-    if not path.is_file():
-        raise ResultsError(f"{folder} holds no finished run: it has no {SUMMARY}; `airbayes run` writes it last.")
     summary = None
     try:
         check_sum(path)
@@ -229,6 +215,5 @@ def _summary_problem(summary: object) -> str | None:
 
 def read_dataset(folder: Path) -> "xr.Dataset":
     """The whole Dataset, in memory."""
-    if not (folder / RESULTS).is_file():
-        raise ResultsError(f"{folder} is no results folder: it has no {RESULTS}. `airbayes run` writes one.")
+    check_results_folder(folder, RESULTS)
     return read_dataset_file(folder / RESULTS)

@@ -11,6 +11,7 @@ from airbayes.errors import ResultsError
 from airbayes.experiment.sample_files import StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.toml_io import load_config
+from airbayes.folders import check_results_folder
 from airbayes.models import Classifier, pointnet
 from airbayes.text import is_name, printable
 
@@ -74,8 +75,7 @@ class Trained:
 
 def open_trained(folder: Path, wanted: Wanted = BEST) -> Trained:
     """Choose a stored model of a run, read it, and check that it fits its classes."""
-    if not (folder / CONFIG).is_file():
-        raise ResultsError(f"{folder} is no results folder: it has no {CONFIG}. `airbayes run` writes one.")
+    check_results_folder(folder, CONFIG)
     config = load_config(folder / CONFIG)
     if config.problem.kind != "pointnet":
         raise ResultsError(

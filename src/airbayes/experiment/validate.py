@@ -132,7 +132,9 @@ def _numbers(config: ExperimentConfig) -> list[str]:
 
 def _sampling(config: ExperimentConfig) -> list[str]:
     s, problems = config.sampling, []
-    if s.burn_in >= s.steps:
+    if s.steps < 1:
+        pass  # named already, and no burn-in would do
+    elif s.burn_in >= s.steps:
         problems.append(
             f"sampling.burn_in = {s.burn_in} leaves no sample of sampling.steps = {s.steps}; "
             f"use a burn-in below {s.steps}."

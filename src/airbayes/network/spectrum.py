@@ -5,7 +5,6 @@ where μ_max and μ_min are the extreme eigenvalues of L_w on vectors that sum t
 w_kk = 1 − Σ_j w_kj may be negative: a star's hub has −1/3 at N = 5 with the best constant weight.
 """
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +13,7 @@ from jaxtyping import ArrayLike, Float, Real
 
 from airbayes.errors import GraphError
 from airbayes.network.graphs import Graph
+from airbayes.network.known_spectra import grid_extremes, known_extremes
 
 MAX_DENSE_EIGEN = 3_000
 MAX_LANCZOS_AGENTS = 200_000  # for both ends of the spectrum
@@ -52,9 +52,9 @@ def mixing_matrix(graph: Graph, edge_weights: EdgeWeights) -> Float[np.ndarray, 
 def laplacian_extremes(graph: Graph, edge_weights: EdgeWeights = 1.0) -> tuple[float, float]:
     """(μ_max, μ_min) of L_w on vectors that sum to zero: (λ_1, λ_{N−1}) for unit weights, (0, 0) for N = 1.
 
-    Exact for full, star, ring and line graphs under one weight (however labelled), dense up to 3,000
-    agents, Lanczos beyond: then μ_max errs upwards and μ_min, if tiny, may be off by 1e-4 μ_max. Of wide graphs of over
-    20,000 agents (rings, grids, geometric ones, up to millions) μ_min is an upper bound below 1e-3 μ_max.
+    Exact for full, star, ring and line graphs under one weight (however labelled), and for grids as `grid` makes them;
+    dense up to 3,000 agents, Lanczos beyond: then μ_max errs upwards and μ_min, if tiny, may be off by 1e-4 μ_max. Of
+    wide graphs of over 20,000 agents (such as geometric ones, up to millions) μ_min is an upper bound below 1e-3 μ_max.
     """
     weights = per_edge(graph, edge_weights)
     if graph.num_edges == 0:
@@ -72,7 +72,7 @@ def _unit_extremes(graph: Graph) -> tuple[float, float]:
 
 
 def _extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tuple[float, float]:
-    known = _known_extremes(graph)
+    known = known_extremes(graph) or (grid_extremes(graph) if graph.num_agents > MAX_DENSE_EIGEN else None)
     if known is not None and (weights == weights[0]).all():
         ends = (known[0] * weights[0], known[1] * weights[0])
         return float(max(ends)), float(min(ends))
@@ -89,7 +89,8 @@ def _extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tuple[float,
     if graph.num_agents > MAX_LANCZOS_AGENTS:
         raise GraphError(
             f"The eigenvalues of {graph.num_agents:,} agents take too long (limit {MAX_LANCZOS_AGENTS:,}, more for "
-            "graphs as wide as a ring, a grid or a geometric one); use 'max-degree' or 'metropolis' weights."
+            "graphs as wide as a ring, a grid or a geometric one). Take fewer agents; a run, not a plan, can also do "
+            "without eigenvalues, with 'max-degree' or 'metropolis' weights."
         )
     return _lanczos_extremes(graph, weights)
 
@@ -166,21 +167,6 @@ def _strengths(graph: Graph, weights: Float[np.ndarray, " edge"]) -> Float[np.nd
 def _largest_bound(graph: Graph, weights: Float[np.ndarray, " edge"]) -> float:
     """An upper bound of μ_max for weights of any sign."""
     return float(_strengths(graph, np.abs(weights))[graph.edges].sum(1).max())
-
-
-def _known_extremes(graph: Graph) -> tuple[float, float] | None:
-    """(λ_1, λ_{N−1}) in closed form, for shapes that the degrees and connectivity alone identify."""
-    n, most = graph.num_agents, int(graph.degrees.max())
-    if 2 * graph.num_edges == n * (n - 1):
-        return float(n), float(n)
-    if graph.num_edges == n - 1 == most:
-        return float(n), 1.0
-    if most == 2 and graph.num_edges >= n - 1 and graph.is_connected():
-        # 2 − 2cos x = 4 sin²(x/2), which keeps its digits when x is small.
-        if graph.num_edges == n:
-            return 4 * math.sin(math.pi * (n // 2) / n) ** 2, 4 * math.sin(math.pi / n) ** 2
-        return 4 * math.cos(math.pi / (2 * n)) ** 2, 4 * math.sin(math.pi / (2 * n)) ** 2
-    return None
 
 
 def _lanczos_extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tuple[float, float]:

@@ -100,7 +100,7 @@ def work(task: Task, watch: Watch, stop: Callable[[], str | None], tell: Callabl
 
 
 def stop_asked(folder: Path) -> str | None:
-    from airbayes.experiment.journal import PROGRESS
+    from airbayes.folders import PROGRESS
 
     with suppress(ResultsError):
         return printable(read_limited(folder / PROGRESS / STOP, 10_000).decode("utf-8", errors="replace"), 200)

@@ -83,6 +83,17 @@ def band_words(run: Run) -> str:
     return "One seed, so there is no interval over seeds; bands reach from the lowest to the highest agent."
 
 
+def line_words(figure: Figure) -> str:
+    """What dashed and dotted lines mean, of those that are there."""
+    panels = [panel for frame in figure.frames.values() for panel in frame]
+    dashed = any("x" not in series for panel in panels for series in panel["series"])
+    dotted = any("upright" in panel for panel in panels)
+    return " ".join(
+        (["Dashed: ideal links, no radio."] if dashed else [])
+        + (["Dotted: the SNR below which the power limit bites."] if dotted else [])
+    )
+
+
 def topology_groups(run: Run) -> list[list[str]]:
     """All graphs beside each other, or, where there are many, one at a time."""
     names = run.topologies or ["none"]

@@ -1,6 +1,6 @@
 """Accuracy and calibration against SNR: the form of the paper's Fig. 2; and the other scores."""
 
-from airbayes.report.html.curves import Metric, against_snr, band_words
+from airbayes.report.html.curves import Metric, against_snr, band_words, line_words
 from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
 
@@ -27,7 +27,7 @@ def accuracy_section(run: Run) -> Section | None:
     figure = against_snr(run, FIG2, "Accuracy and expected calibration error against SNR, one column per graph")
     if figure is None:
         return None
-    notes = [band_words(run), "Dashed: ideal links, no radio. Dotted: the SNR below which the power limit bites."]
+    notes = [band_words(run), line_words(figure)]
     if any(
         any(series.get("hollow", ()))
         for panel in figure.frames[next(iter(figure.frames))]

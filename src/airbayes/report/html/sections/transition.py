@@ -42,25 +42,33 @@ def transition_section(run: Run) -> Section | None:
                     decimals(rms),
                 )
             )
-    table = Table(
-        "Transition SNR, predicted and observed",
-        ("graph", "method", "predicted", "predicted from rms(θ) reached", "observed", "rms(θ) at highest SNR"),
-        tuple(rows),
-        words=(0, 1),
-    )
+    head = ("graph", "method", "predicted", "predicted from rms(θ) reached", "observed", "rms(θ) at highest SNR")
+    unknown = not run.transitions  # the run's data are elsewhere, say: a column that says nothing
+    if unknown:
+        head, rows = _without(2, head), [_without(2, row) for row in rows]
+    table = Table("Transition SNR, predicted and observed", head, tuple(rows), words=(0, 1))
+    drawn = any("upright" in panel for frame in figure.frames.values() for panel in frame)
     return Section(
         "transition",
         "Where the power limit begins to bite",
         "A model with large numbers in it needs a loud signal; below a certain radio quality, the transition SNR, "
-        "it no longer fits the power limit and must be sent with less gain. The dotted line is where theory puts "
-        "that point before the run, the curves show how many messages really went out at full gain.",
+        "it no longer fits the power limit and must be sent with less gain. "
+        + ("The dotted line is where theory puts that point before the run. " if drawn else "")
+        + "The curves show how many messages really went out at full gain.",
         (figure,),
         (table,),
         notes=(
             "Observed: where half of the messages after burn-in have full gain, on the line between the two SNRs "
             "in brackets.",
+            "No prediction from before the run: it needs the run's data, and one weight for all links."
+            if unknown
+            else "",
         ),
     )
+
+
+def _without(place: int, row: tuple) -> tuple:
+    return row[:place] + row[place + 1 :]
 
 
 def crossing(snrs: list[float], share: np.ndarray) -> float | None:
