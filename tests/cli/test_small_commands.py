@@ -33,7 +33,7 @@ def test_the_doctor_finds_a_sound_installation_and_says_what_is_missing(capsys):
     by_name = {finding["about"]: finding for finding in found["findings"]}
     assert "closed-form law" in by_name["sampler"]["text"]
     assert "numpy" in by_name["packages"]["text"]
-    assert {"disk", "memory", "cache", "devices", "compiler"} <= set(by_name)
+    assert {"disk", "memory", "cache", "devices", "compiler", "C++ code"} <= set(by_name)
     for extra, missing in doctor.missing_by_extra().items():
         assert by_name[extra]["status"] == ("missing" if missing else "ok")
 
@@ -45,6 +45,19 @@ def test_a_wrong_sampler_is_broken(monkeypatch, capsys):
     monkeypatch.setattr("airbayes.experiment.self_test.sampler_against_its_law", lambda: wrong)
     assert run("doctor") == 1
     assert re.search(r"broken\s+sampler", capsys.readouterr().out)
+
+
+def test_wrong_machine_code_is_broken(monkeypatch):
+    monkeypatch.setattr("airbayes.native.why_not", lambda: None)
+    for error, status in ((0.1, "broken"), (float("nan"), "broken"), (1e-7, "ok")):
+        monkeypatch.setattr("airbayes.models.self_test.pointnet_against_plain", lambda found=error: found)
+        assert doctor._native().status == status
+
+
+def test_no_compiler_is_a_thing_that_is_missing(monkeypatch):
+    monkeypatch.setattr("airbayes.native.why_not", lambda: "no C++ compiler (c++)")
+    finding = doctor._native()
+    assert (finding.status, "apt install g++" in finding.text) == ("missing", True)
 
 
 def test_a_check_that_raises_is_a_finding():

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -90,6 +91,7 @@ def examine() -> Iterator[Finding]:
     yield Finding("browser", OK if browser else MISSING, browser or "no Chromium: HTML reports are not tested in one")
     yield from _guarded("devices", _devices)
     yield from _guarded("compiler", _compiler)
+    yield from _guarded("C++ code", _native)
     yield from _guarded("sampler", _sampler)
 
 
@@ -189,6 +191,25 @@ def _compiler() -> Finding:
 
     check_compiler()
     return Finding("compiler", OK, "compiled sums agree with numpy")
+
+
+def _native() -> Finding:
+    import jax
+
+    from airbayes import native
+    from airbayes.models.self_test import TOLERANCE, pointnet_against_plain
+
+    if jax.default_backend() != "cpu":
+        return Finding("C++ code", OK, "not used: it is for machines without an accelerator")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said here, with what to do
+        reason = native.why_not()
+    if reason:
+        fix = "" if native.SWITCH in reason else "; install a C++ compiler (Debian: apt install g++)"
+        return Finding("C++ code", MISSING, f"PointNet runs at a fraction of its speed: {reason}{fix}")
+    error = pointnet_against_plain()
+    text = f"PointNet's gradient in C++ is that of JAX to {error:.1g}"
+    return Finding("C++ code", OK if error < TOLERANCE else BROKEN, f"{text}; {native.SWITCH}=off leaves it out")
 
 
 def _sampler() -> Finding:

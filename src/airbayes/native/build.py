@@ -79,6 +79,8 @@ def _compile(compiler: str, folder: Path, target: Path) -> Path:
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise NativeError(f"{compiler}: {error}") from error
             if done.returncode == 0:
+                with open(made, "rb") as whole:  # a library that was cut off would stop the process that opens it
+                    os.fsync(whole.fileno())
                 os.replace(made, target)
                 return target
             said = said or done.stderr.strip() or f"exit code {done.returncode}"

@@ -4,7 +4,6 @@ import ctypes
 import functools
 import os
 import warnings
-from pathlib import Path
 
 from airbayes.native.build import SWITCH, NativeError, compile_library
 
@@ -27,12 +26,17 @@ def why_not() -> str | None:
     return _load()
 
 
+def loaded() -> bool:
+    """Were the functions asked for in this process, and found? Compiles nothing."""
+    return os.environ.get(SWITCH) != "off" and _load.cache_info().currsize > 0 and _load() is None
+
+
 @functools.cache
 def _load() -> str | None:
     import jax
 
     try:
-        library = _open(compile_library())
+        library = ctypes.CDLL(str(compile_library()))
         for name in FUNCTIONS:
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
     except (NativeError, OSError, AttributeError) as error:
@@ -43,12 +47,3 @@ def _load() -> str | None:
         )
         return str(error)
     return None
-
-
-def _open(path: Path) -> ctypes.CDLL:
-    """A file that a full disk or a crash left damaged is compiled anew."""
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError:
-        path.unlink()
-        return ctypes.CDLL(str(compile_library()))
