@@ -177,7 +177,7 @@ def test_models_that_are_not_there_are_answered_with_those_that_are(many):
 
 
 def test_folders_that_cannot_predict_say_why(tmp_path):
-    with pytest.raises(ResultsError, match=r"no config\.toml"):
+    with pytest.raises(ResultsError, match=r"it is empty"):
         open_trained(tmp_path)
     folder = write_trained(tmp_path / "run", CELLS[:1])
     (config, manifest) = (folder / "config.toml", folder / "samples" / MANIFEST)

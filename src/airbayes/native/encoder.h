@@ -32,7 +32,7 @@ struct Seen {
 };
 
 template <int IN, int OUT> INLINE void point_layer(const float* x, int points, const float* w, const float* b, float* y) {
-  strip<OUT, 8 / Vec<OUT>::COUNT, 1, true>(x, points, IN, w, b, OUT, y);
+  strip<Vec<OUT>::LANES, 8 / Vec<OUT>::COUNT, Vec<OUT>::COUNT, true>(x, points, IN, w, b, OUT, y);
 }
 
 // pooled_c = relu(max_p h_p·W_c + b_c), and the first point that has the maximum. NaN if any h_p is not finite.

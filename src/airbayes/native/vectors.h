@@ -29,7 +29,7 @@ template <> struct Register<16> {
   typedef int I __attribute__((vector_size(64)));
 };
 
-#define EACH for (int r = 0; r < COUNT; r++)
+#define EACH _Pragma("GCC unroll 16") for (int r = 0; r < COUNT; r++)
 
 // N floats in registers.
 template <int N> struct Vec {
@@ -40,10 +40,10 @@ template <int N> struct Vec {
 
   static INLINE Vec load(const float* from) {  // from anywhere: θ has tensors of odd sizes
     Vec to;
-    memcpy(to.f, from, sizeof to.f);
+    EACH memcpy(&to.f[r], from + LANES * r, sizeof to.f[r]);  // one by one: as a whole it goes through memory
     return to;
   }
-  INLINE void store(float* to) const { memcpy(to, f, sizeof f); }
+  INLINE void store(float* to) const { EACH memcpy(to + LANES * r, &f[r], sizeof f[r]); }
   static INLINE Vec zero() {
     Vec to;
     EACH to.f[r] = F{};
@@ -96,7 +96,7 @@ template <int N> struct Best {
     EACH to.f[r] = most[r];
     return to;
   }
-  INLINE void store_places(int* to) const { memcpy(to, place, sizeof place); }
+  INLINE void store_places(int* to) const { EACH memcpy(to + Vec<N>::LANES * r, &place[r], sizeof place[r]); }
 };
 
 constexpr int WIDE = REGISTER < 8 ? 8 : REGISTER;  // a tile of a product: 4 rows,
