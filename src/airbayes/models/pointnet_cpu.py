@@ -68,7 +68,7 @@ def differentiable(fast: Callable, fast_pull: Callable, plain: Callable) -> Call
     def backward(residuals, d):
         args, clouds = residuals
         if isinstance(d, SymbolicZero):
-            return jax.tree.map(jnp.zeros_like, args[:2]) + [None] * len(args[2:])
+            return jnp.zeros_like(args[0]), *[None] * len(args[1:])
         if clouds is None and fits(*args[:2]):
             return fast_pull(d, *args), *[None] * len(args[1:])
         return *plain_pull(d, *args), *[None] * len(args[2:])
