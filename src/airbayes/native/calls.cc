@@ -192,7 +192,7 @@ XLA_FFI_Error* pull_log_likelihood(const XLA_FFI_CallFrame* frame) {
 
 // XLA asks every function once which release of the interface it was compiled for.
 bool introduced(XLA_FFI_CallFrame* frame) {
-  XLA_FFI_Extension_Base* extension = frame->extension_start;
+  auto* extension = frame->extension_start;  // its type has other names in other releases
   if (!extension || extension->type != XLA_FFI_Extension_Metadata) return false;
   XLA_FFI_Metadata* metadata = ((XLA_FFI_Metadata_Extension*)extension)->metadata;
   metadata->api_version.major_version = XLA_FFI_API_MAJOR;
