@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -127,7 +128,7 @@ struct Call {
   }
 };
 
-// On the way out of a thread: false where there is no memory.
+// False where there is no memory for it.
 bool carry_out(const Task& task) {
   char* memory = scratch(scratch_size(task));
   if (memory) carry_out(task, memory);
@@ -204,9 +205,14 @@ bool introduced(XLA_FFI_CallFrame* frame) {
 }  // namespace
 }  // namespace airbayes
 
-#define EXPORT(name)                                                        \
+#define EXPORT(name)                                                             \
   extern "C" XLA_FFI_Error* airbayes_pointnet_##name(XLA_FFI_CallFrame* frame) { \
-    return airbayes::introduced(frame) ? nullptr : airbayes::name(frame);   \
+    if (airbayes::introduced(frame)) return nullptr;                             \
+    try {                                                                        \
+      return airbayes::name(frame);                                              \
+    } catch (const std::exception& error) { /* no memory */                      \
+      return airbayes::refuse(frame, error.what());                              \
+    }                                                                            \
   }
 
 EXPORT(scores)
