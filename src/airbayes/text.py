@@ -9,6 +9,11 @@ def printable(text: str, limit: int = 60) -> str:
     return shown if len(shown) <= limit else shown[:limit] + "…"
 
 
+def plural(count: int, noun: str) -> str:
+    """1 cell, 2 cells, 1,000 cells."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def is_name(text: str) -> bool:
     """Whether a text may stand for something in a table: no control characters, no line breaks, not endless."""
     return len(text) <= MAX_NAME and text.isprintable()

@@ -67,7 +67,9 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     assert "q_dsgd full 30 dB seed 1, agent 0" in text
     assert "5 test objects of 3 instances" in text
     assert "cannot be promised with so few validation objects" in text
-    assert "aps-randomised" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert ["prediction", "sets", "lac", "aps", "aps-randomised"] in lines
+    assert [line[:3] for line in lines if line[:2] == ["coverage", "of"]] == [["coverage", "of", "class"]] * 3
     content = json.loads((folder / "decisions.json").read_text())
     assert len(content["cells"]) == 16
     assert content["class_names"] == ["class 0", "class 1", "class 2"]
@@ -146,7 +148,7 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     assert run("predict", "run", "odd.npz", "--max-error", "0.001") == 0
     captured = capsys.readouterr()
     assert "nothing is answered" in captured.err
-    assert "0 answered" in captured.out
+    assert "0 answered (coverage 0.0%, never answers)" in captured.out
     assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
     assert "both choose the threshold" in capsys.readouterr().err
 

@@ -140,7 +140,7 @@ def test_other_models_draws_and_csv(place, capsys):
         (["run", "odd.txt"], "odd.txt"),
         (["run", "torn.npz"], "torn.npz: not a sound .npz archive"),
         (["run", "notes.md"], "notes.md: unknown kind of file"),
-        (["run", "empty"], "in no known layout"),
+        (["run", "empty"], "empty: the folder is empty"),
         (["run", "far.npy"], "point 0 is at"),
         (["run", "a.npy", "--min-points", "500"], "No objects are left"),
         (["run", "set.npz", "--method", "sgld"], "Stored are:\n  cd_dsgld:common full 30 dB seed 0\n  q_dsgd full"),

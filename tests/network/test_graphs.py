@@ -1,5 +1,7 @@
 """Graphs, their builders, and their errors."""
 
+import tracemalloc
+
 import networkx
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from airbayes.errors import GraphError
 from airbayes.network import (
     Graph,
+    best_constant,
     by_name,
     erdos_renyi,
     from_edges,
@@ -17,6 +20,7 @@ from airbayes.network import (
     line,
     random_geometric,
     ring,
+    second_eigenvalue,
     small_world,
     star,
     to_networkx,
@@ -42,6 +46,23 @@ def test_builders_match_networkx(n):
         assert edge_set(ring(n)) == networkx_edges(networkx.cycle_graph(n))
     lattice = networkx.convert_node_labels_to_integers(networkx.grid_2d_graph(n, 3))
     assert edge_set(grid(n, 3)) == networkx_edges(lattice)
+
+
+def test_a_full_graph_takes_little_more_memory_than_its_edges():
+    """98 million edges are allowed. A sort of them, a mask of N×N or a walk along them takes minutes and gigabytes."""
+    tracemalloc.start()
+    graph = full(1500)
+    assert graph.is_connected()
+    assert second_eigenvalue(graph, best_constant(graph)) < 1e-9
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * graph.edges.nbytes
+
+
+def test_a_hub_joins_all_and_a_loose_agent_is_found():
+    hub = from_edges([(0, 1), (0, 2), (0, 3), (2, 3)])
+    assert hub.components().tolist() == [0, 0, 0, 0]
+    assert not from_edges([(0, 1), (0, 2), (1, 2)], 4).is_connected()
 
 
 def test_small_rings():

@@ -105,6 +105,21 @@ def test_the_table_at_a_glance_and_on_a_screen_the_menu_are_seen_whole(open_page
         assert wants <= has, place
 
 
+@pytest.mark.parametrize("width", [360, 400, 500, 640, 1280])
+def test_no_table_hides_a_column(open_page, width):
+    """Tables of many columns become lists where there is no room, each number with the name of its column."""
+    page = open_page("small", {"width": width, "height": 900}).page
+    page.evaluate("document.querySelectorAll('section > details').forEach(each => { each.open = true; })")
+    tables = page.locator("section .scroll:has(> table:not(.numbers *))")
+    assert tables.count() > 4
+    for place in tables.all():
+        wants, has, name = place.evaluate("each => [each.scrollWidth, each.clientWidth, each.ariaLabel]")
+        assert wants <= has, name
+    cell = page.locator("#claims td:nth-child(8)").first
+    shown = cell.evaluate("each => getComputedStyle(each, '::before').content")
+    assert shown == ('"difference"' if width <= 640 else "none")
+
+
 def test_curves_can_be_hidden_and_read(open_page):
     page = open_page("small").page
     figure = page.locator("[data-figure='accuracy-0']")

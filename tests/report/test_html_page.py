@@ -139,7 +139,7 @@ def test_diverged_cells_are_shown_as_such():
     (panel, *_) = page.figures["accuracy-0"]["frames"][""]
     (series,) = [each for each in panel["series"] if each["method"] == "q_dsgd"]
     assert series["y"][0] is None
-    assert series["lost"] == ["1 of 1 seeds diverged", ""]
+    assert series["lost"] == ["1 of 1 seed diverged", ""]
     lost = [p for p in page.figures["reliability-0"]["frames"]["0|0"] if "lost" in p]
     assert [panel["method"] for panel in lost] == ["q_dsgd"]
 

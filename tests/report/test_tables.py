@@ -11,6 +11,7 @@ from airbayes.experiment.config import ChannelConfig, ExperimentConfig
 from airbayes.experiment.dataset import to_dataset
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
+from airbayes.report.files import show_tables
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.tables import cells_csv, snr_tables
 
@@ -31,6 +32,18 @@ def result(method: str, topology: str, snr_db: float | None, value: float | None
         "posterior_cov": (("param", "param2"), np.eye(2)),
     }
     return CellResult(cell, Metrics(dict.fromkeys(names, value), {}, arrays), history)
+
+
+@pytest.mark.parametrize(("rhat", "says"), [(1.3, "in 1 cell (worst 1.30)"), (1.0, "")])
+def test_chains_that_have_not_mixed_are_counted(rhat, says):
+    ends = [result("dsgld", graph, None, 0.5) for graph in ("full", "star")]
+    for each, value in zip(ends, (rhat, 1.01), strict=True):
+        assert each.metrics is not None
+        each.metrics.scalars["rhat"] = value
+    out = io.StringIO()
+    show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=200))
+    assert says in out.getvalue()
+    assert ("R-hat is above" in out.getvalue()) == bool(says)
 
 
 @pytest.fixture

@@ -6,10 +6,14 @@ that is wrong.
 
 import contextlib
 import dataclasses
+import importlib
 import io
+import shutil
 import sys
+import textwrap
 import types
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,7 +36,7 @@ def parse(
     with_default: dict[str, Any] = {} if default is None else {"default": default}
 
     def read() -> Arguments:
-        with _own_rules():
+        with _own_rules(), _flowing_text(description):
             return tyro.cli(
                 kind,
                 prog=prog,
@@ -56,6 +60,24 @@ def parse(
     with columns(WIDE), contextlib.redirect_stderr(box), contextlib.suppress(SystemExit):
         read()
     raise AirbayesError(plain(box.getvalue(), prog))
+
+
+@contextlib.contextmanager
+def _flowing_text(description: str) -> Iterator[None]:
+    """tyro keeps the line breaks of docstrings wherever the next line is indented, and never breaks the description. A
+    release of it without this function only gives an uglier help."""
+    strings, name = importlib.import_module("tyro._strings"), "remove_single_line_breaks"
+    before = getattr(strings, name, None)
+
+    def flow(text: str) -> str:
+        room = shutil.get_terminal_size().columns
+        return textwrap.fill(text, room, break_on_hyphens=False) if text == description else " ".join(text.split())
+
+    setattr(strings, name, flow)
+    try:
+        yield
+    finally:
+        setattr(strings, name, before)
 
 
 def _own_rules() -> "ConstructorRegistry":

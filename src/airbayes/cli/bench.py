@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from airbayes.cli.arguments import parse
-from airbayes.cli.progress import make_console, plural
+from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError
+from airbayes.text import plural
 
 BenchMethod = Literal[
     "sgld", "dsgld", "cd_dsgld optimal", "cd_dsgld common", "cd_dsgld truncated", "dsghmc", "dsgd", "q_dsgd"

@@ -19,9 +19,12 @@ airbayes completion: let your shell complete commands, presets and options.
 
 usage: airbayes completion bash|zsh|fish
 
-  bash   airbayes completion bash > ~/.local/share/bash-completion/completions/airbayes
-  zsh    airbayes completion zsh > ~/.zfunc/_airbayes     (a folder in $fpath, before compinit)
-  fish   airbayes completion fish > ~/.config/fish/completions/airbayes.fish
+bash:
+  airbayes completion bash > ~/.local/share/bash-completion/completions/airbayes
+zsh, into a folder that is in $fpath before compinit:
+  airbayes completion zsh > ~/.zfunc/_airbayes
+fish:
+  airbayes completion fish > ~/.config/fish/completions/airbayes.fish
 """
 WIDTH = "200"  # of the help that is read: no option is cut
 

@@ -23,7 +23,7 @@ usage: airbayes data COMMAND ...
 
 commands:
   simulate --out FILE.npz   objects from the lidar simulator
-  inspect PATH              count classes, instances, points and ranges; write a picture
+  inspect PATH              count classes, instances and points; draw a picture
   convert PATH FILE.npz     read any known format and write an object set
 
 Each command lists its options with --help. Formats: docs/data.md.

@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from airbayes.cli.progress import plural
 from airbayes.data.formats import LoadReport
 from airbayes.data.objects import ObjectSet
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 
 def print_objects(path: Path, objects: ObjectSet, console: Console) -> None:

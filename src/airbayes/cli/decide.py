@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
-from airbayes.cli.progress import make_console, plural
+from airbayes.cli.progress import make_console
 from airbayes.errors import ResultsError
 from airbayes.folders import check_results_folder
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 if TYPE_CHECKING:
     from airbayes.experiment.cells import Cell

@@ -5,8 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from airbayes.cli.progress import plural
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 SCORES = {
     "confidence": "1 − confidence",
@@ -19,7 +18,9 @@ SCORES = {
 
 def print_decisions(record: dict, class_names: tuple[str, ...], console: Console) -> None:
     objects, curve = record["objects"], record["risk_coverage"]
-    instances = f" of {objects['test_instances']:,} instances" if objects["test_instances"] < objects["test"] else ""
+    instances = (
+        f" of {plural(objects['test_instances'], 'instance')}" if objects["test_instances"] < objects["test"] else ""
+    )
     console.print(f"{plural(objects['test'], 'test object')}{instances}, accuracy {record['accuracy']:.1%}.")
     console.print(f"Risk-coverage curve: AURC {curve['aurc']:.4f}, of which {curve['excess_aurc']:.4f} is avoidable.\n")
     console.print(_uncertainty_table(record["uncertainty"]))
@@ -59,23 +60,24 @@ def _print_threshold(record: dict, console: Console) -> None:
 
 
 def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("prediction sets", no_wrap=True, min_width=max(map(len, sets)))
-    for name in ("coverage", "mean size", "empty", "single"):
-        table.add_column(name, justify="right")
-    for name in class_names:
-        table.add_column(Text(printable(name, 12)), justify="right")
-    for kind, found in sets.items():
-        shares = found["share_of_size"]
-        numbers = [f"{found['coverage']:.1%}", f"{found['mean_size']:.2f}", f"{shares[0]:.1%}", f"{shares[1]:.1%}"]
-        numbers += ["–" if value is None else f"{value:.1%}" for value in found["coverage_per_class"]]
-        table.add_row(kind, *numbers)
+    """A column for each kind: classes may be many, and a terminal is 80 columns wide."""
+    table = Table("prediction sets", box=SIMPLE_HEAD, pad_edge=False)
+    for kind in sets:
+        table.add_column(kind, justify="right", no_wrap=True)
+    table.add_row("coverage", *(f"{found['coverage']:.1%}" for found in sets.values()))
+    table.add_row("mean size", *(f"{found['mean_size']:.2f}" for found in sets.values()))
+    for size, name in enumerate(("empty", "a single class")):
+        table.add_row(name, *(f"{found['share_of_size'][size]:.1%}" for found in sets.values()))
+    for place, name in enumerate(class_names):
+        held = [found["coverage_per_class"][place] for found in sets.values()]
+        shown = ("–" if value is None else f"{value:.1%}" for value in held)
+        table.add_row(Text(f"coverage of {printable(name, 20)}"), *shown)
     return table
 
 
 def _print_strange(found: dict, console: Console) -> None:
     listed = ", ".join(f"{printable(name, 20)} {count:,}" for name, count in found["classes"].items())
-    console.print(f"Strange objects ({listed}) against {found['known']:,} test objects:", markup=False)
+    console.print(f"Strange objects ({listed}) against {plural(found['known'], 'test object')}:", markup=False)
     table = Table("score", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("AUROC", justify="right")
     table.add_column("false alarms at 95 % found", justify="right")

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from airbayes import __version__
 from airbayes.cli.arguments import parse
-from airbayes.cli.progress import make_console, plural
+from airbayes.cli.progress import make_console
+from airbayes.text import plural
 
 OK, MISSING, WARNING, BROKEN = "ok", "missing", "warning", "broken"
 STYLES = {OK: "green", MISSING: "dim", WARNING: "yellow", BROKEN: "bold red"}
@@ -88,7 +89,9 @@ def examine() -> Iterator[Finding]:
         text = f"{what}: there" if not missing else f"{what}: needs {', '.join(missing)}; {install}"
         yield Finding(extra, MISSING if missing else OK, text)
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    yield Finding("browser", OK if browser else MISSING, browser or "no Chromium: HTML reports are not tested in one")
+    yield Finding(
+        "browser", OK if browser else MISSING, browser or "no Chromium, which only the tests of the report need"
+    )
     yield from _guarded("devices", _devices)
     yield from _guarded("compiler", _compiler)
     yield from _guarded("C++ code", _native)

@@ -13,6 +13,7 @@ from airbayes.experiment.memory import memory_of_batch, memory_of_builder, peak
 from airbayes.experiment.plan import Setting, plan_graph
 from airbayes.experiment.shown import shown_agents
 from airbayes.power import norm_cap
+from airbayes.text import plural
 
 
 def print_plan(config: ExperimentConfig, console: Console) -> None:
@@ -51,7 +52,7 @@ def _print_cells(builder: Builder, console: Console) -> None:
         "Python, JAX and its compiler take about 500 MB more."
     )
     agents, params, shown = config.network.agents, builder.problem.model.num_params, len(shown_agents(config))
-    console.print(f"m = {params:,} parameters, N = {agents:,} agents.")
+    console.print(f"m = {params:,} parameters, N = {plural(agents, 'agent')}.")
     if shown < agents:
         console.print(f"{shown:,} of the agents, evenly spread, are stored one by one.")
     if config.problem.kind == "linear" and agents * params > MAX_LAW:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
-from airbayes.cli.progress import make_console, plural
+from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError
 from airbayes.folders import check_results_folder, check_writable
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 
 def export_command(args: list[str]) -> int:

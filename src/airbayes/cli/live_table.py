@@ -13,6 +13,7 @@ from rich.text import Text
 from airbayes.cli.run_state import COMPILING, DIVERGED, DONE, FAILED, RUNNING, WAITING, CellState, RunState
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.headline import NAMES, shown_names
+from airbayes.text import plural
 
 STYLES = {WAITING: "dim", COMPILING: "yellow", RUNNING: "cyan", DONE: "green", DIVERGED: "bold red", FAILED: "bold red"}
 GAP, STATUS_WIDTH = 2, 9  # between columns; a width that does not change with every word
@@ -142,7 +143,7 @@ def _title(state: RunState, width: int) -> Text:
     lost = sum(one.status == DIVERGED for one in state.cells.values())
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(state.config.name, style="bold")
-    text.append(f"  {done} of {len(state.cells)} cells done")
+    text.append(f"  {done} of {plural(len(state.cells), 'cell')} done")
     failed = sum(one.status == FAILED for one in state.cells.values())
     for count, word in ((lost, DIVERGED), (failed, FAILED)):
         if count:

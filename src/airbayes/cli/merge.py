@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 from airbayes.cli.arguments import parse
-from airbayes.cli.progress import make_console, plural
+from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError
+from airbayes.text import plural
 
 USAGE = "usage: airbayes merge DIR DIR [DIR ...] --out DIR"
 

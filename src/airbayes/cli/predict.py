@@ -9,13 +9,13 @@ import numpy as np
 
 from airbayes.cli.arguments import parse
 from airbayes.cli.data import LoadOptions
-from airbayes.cli.progress import make_console, plural
+from airbayes.cli.progress import make_console
 from airbayes.data.formats import parse_classes
 from airbayes.data.formats.any_path import SINGLE, load_any
 from airbayes.data.formats.common import at
 from airbayes.errors import AirbayesError, DataError
 from airbayes.folders import check_results_folder, check_writable
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

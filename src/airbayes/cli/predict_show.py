@@ -14,9 +14,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from airbayes.cli.progress import plural
 from airbayes.experiment.prediction import Predictions, Tally
-from airbayes.text import for_spreadsheet, printable
+from airbayes.text import for_spreadsheet, plural, printable
 
 NAME, CLASS = 40, 20  # most characters of a file and of a class name in the table
 
@@ -128,7 +127,7 @@ def _table(answers: Answers, limit: int, class_names: tuple[str, ...]) -> Table:
             *shares,
         )
     for column in table.columns:
-        column.no_wrap = True
+        column.no_wrap = column.header != "set"  # a set may take several lines
     return table
 
 
@@ -137,7 +136,8 @@ def print_tally(count: Tally, answers: Answers, console: Console) -> None:
     line = plural(count.objects, "object")
     if answers.abstain_below is not None:
         share = count.answered / count.objects
-        line += f", {count.answered:,} answered (coverage {share:.1%}, confidence {answers.abstain_below:g} or more)"
+        when = "never answers" if np.isinf(answers.abstain_below) else f"confidence {answers.abstain_below:g} or more"
+        line += f", {count.answered:,} answered (coverage {share:.1%}, {when})"
     console.print(line + ".", markup=False)
     if count.labelled:
         line = f"Accuracy {_share(count.right, count.labelled)}"

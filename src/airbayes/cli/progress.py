@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from airbayes.text import plural, printable
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -84,7 +86,7 @@ class LineReporter:
 
     def begin(self, variant: str, cells: "list[Cell]", steps: int) -> None:
         self.started = self.last = time.monotonic()
-        self.say(f"{variant}: {plural(len(cells), 'cell')}, {steps:,} steps")
+        self.say(f"{variant}: {plural(len(cells), 'cell')}, {plural(steps, 'step')}")
 
     def compiled(self, variant: str, seconds: float) -> None:
         self.say(f"{variant}: compiled in {seconds:.1f} s")
@@ -108,8 +110,6 @@ class LineReporter:
                 self.say(f"{cell}: step {step:,}{self._numbers([cell])}")
 
     def failed(self, cells: "list[Cell]", text: str) -> None:
-        from airbayes.text import printable
-
         first = printable(text.split("\n")[0], 300)
         self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')} failed: {first}; the others go on")
 
@@ -141,7 +141,3 @@ def outcome(results: "list[CellResult]") -> str:
     """How many cells ended well."""
     diverged = sum(result.status == "diverged" for result in results)
     return f"{plural(len(results) - diverged, 'cell')} ok" + (f", {diverged} diverged" if diverged else "")
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -53,7 +53,9 @@ def run_command(args: list[str]) -> int:
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
     options, engine, config = parse_run(load_experiment(args[0]), args[0], args[1:])
     if options.json and options.dry_run:
-        raise AirbayesError("--json shows a run and --dry-run runs nothing; predictions as JSON: `airbayes plan`.")
+        raise AirbayesError(
+            "--json shows a run and --dry-run runs nothing; predictions as JSON: `airbayes plan --json`."
+        )
     if options.quiet and options.verbose:
         raise AirbayesError("--quiet and --verbose exclude each other; give one.")
     check_options(engine, force=options.force)

@@ -17,6 +17,7 @@ from airbayes.experiment.failures import FAILED, Failure, failures_text
 from airbayes.experiment.journal import Journal, Stopped
 from airbayes.experiment.toml_io import dump_config
 from airbayes.files import write_text
+from airbayes.text import plural
 
 FAILED_UNITS = 1  # exit code
 
@@ -50,7 +51,7 @@ class SweepRun:
             return code
         if left := len(self.waiting(self.units)):
             self.journal.tell(
-                f"Shard {self.options.shard} is done: {len(mine)} of {len(self.units)} units. Other shards "
+                f"Shard {self.options.shard} is done: {len(mine)} of {plural(len(self.units), 'unit')}. Other shards "
                 f"have {left} left; the shard that finishes last writes the results, or the same command without "
                 "--shard."
             )

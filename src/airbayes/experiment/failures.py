@@ -9,7 +9,7 @@ from pathlib import Path
 from airbayes.errors import ResultsError
 from airbayes.experiment.cells import Cell
 from airbayes.files import write_text
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 FAILED = "failed.txt"  # in the folder of a batch: the traceback
 MOST_CELLS = 3  # that are named; the folder holds them all
@@ -53,7 +53,8 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 def failures_text(failures: list[tuple[str, Failure]], units: int) -> str:
     """What a user reads at the end of a run: every unit by its name, its cells, the error, and where to see more."""
-    lines = [f"{len(failures)} of {units} units failed; the same command tries them again:"]
+    them = "it" if len(failures) == 1 else "them"
+    lines = [f"{len(failures)} of {plural(units, 'unit')} failed; the same command tries {them} again:"]
     for unit, failure in failures:
         first, *others = failure.text.split("\n")
         lines.append(f"  {unit}: {printable(first, MOST_TEXT)}" + (" …" if others else ""))

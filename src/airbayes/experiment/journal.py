@@ -29,7 +29,7 @@ from airbayes.experiment.results import CellResult, pack_results, unpack_results
 from airbayes.experiment.toml_io import changed_fields, dump_config, parse_config
 from airbayes.folders import PROGRESS
 from airbayes.records import read_record, write_record
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 KEEP = 3  # states of a batch
 EVERY_S = 60.0  # seconds between two states
@@ -116,7 +116,7 @@ class Journal:
             arrays, facts = self._read(path, cells)
             return unpack_results(cells, arrays, facts)
         except (ResultsError, KeyError, ValueError, TypeError, AttributeError) as error:
-            self.tell(f"{error} These {len(cells)} cells are computed again.")
+            self.tell(f"{error} {plural(len(cells), 'cell')}: computed again.")
             return None
 
     def finish(self, cells: list[Cell], results: list[CellResult]) -> None:

@@ -39,6 +39,7 @@ from airbayes.text import printable
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST_NAMED = 4  # variables in a message
 # Attributes of results that follow from the seeds or the machine; all others must agree.
 OWN_ATTRIBUTES = ("config_toml", "simulator_hash", "repeated_examples", "environment")
 
@@ -160,12 +161,14 @@ def merge_datasets(datasets: "list[xr.Dataset]") -> "xr.Dataset":
         original = int(np.flatnonzero(seeds == seed)[0])
         differing = [
             str(name)
-            for name, variable in merged.data_vars.items()
+            for name, variable in sorted(merged.data_vars.items(), key=lambda each: (each[0] != "status", each[1].ndim))
             if "seed" in variable.dims and _bytes(variable, index) != _bytes(variable, original)
         ]
         if differing:
+            more = f" and {len(differing) - MOST_NAMED} more" if len(differing) > MOST_NAMED else ""
+            listed = ", ".join(differing[:MOST_NAMED]) + more
             raise ResultsError(
-                f"Seed {seed} is in more than one part, with different results ({', '.join(differing)}). "
+                f"Seed {seed} is in more than one part, with different results ({listed}). "
                 "Give every part its own seeds: rounding can depend on the machine and on how many cells run together."
             )
     return merged.isel(seed=firsts)

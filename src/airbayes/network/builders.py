@@ -25,8 +25,15 @@ ATTEMPTS = 20  # seeds tried by by_name until a random graph is connected
 def full(num_agents: int) -> Graph:
     """Every pair of agents is joined."""
     _check_size("full", num_agents, num_agents * (num_agents - 1) / 2)
-    high, low = np.tril_indices(num_agents, -1)
-    return from_edges(np.stack([low, high], 1), num_agents, "full")
+    # Edge by edge in their order: of 14,000 agents there are 98 million, and an N×N mask or a sort takes long.
+    later = np.arange(num_agents - 1, -1, -1)  # agents after each
+    first = np.cumsum(later) - later  # where the edges of each begin
+    low = np.repeat(np.arange(num_agents, dtype=np.int32), later)
+    edges = np.empty((len(low), 2), np.int32)
+    edges[:, 0] = low
+    edges[:, 1] = np.arange(len(low), dtype=np.int32)
+    edges[:, 1] -= np.repeat((first - np.arange(1, num_agents + 1)).astype(np.int32), later)
+    return Graph(num_agents, edges, "full")
 
 
 def star(num_agents: int) -> Graph:

@@ -31,14 +31,15 @@ class Graph:
     def __post_init__(self):
         if not 1 <= self.num_agents <= MAX_AGENTS:
             raise GraphError(f"A graph has 1 to {MAX_AGENTS:,} agents, not {self.num_agents:,}.")
-        edges = self.edges.astype(np.int64)
-        outside = np.flatnonzero((edges < 0).any(1) | (edges >= self.num_agents).any(1))
-        if outside.size:
+        edges, (low, high) = self.edges, self.edges.T
+        if edges.size and (edges.min() < 0 or edges.max() >= self.num_agents):
+            outside = np.flatnonzero((edges < 0).any(1) | (edges >= self.num_agents).any(1))
             raise GraphError(f"Edge {_pair(edges[outside[0]])} is out of range: agents are 0 to {self.num_agents - 1}.")
-        disordered = np.flatnonzero(edges[:, 0] >= edges[:, 1])
+        disordered = np.flatnonzero(low >= high)
         if disordered.size:
             raise GraphError(f"Edge {_pair(edges[disordered[0]])} must have i < j, no self-loops; see from_edges.")
-        repeated = np.flatnonzero(np.diff(edges[:, 0] * self.num_agents + edges[:, 1]) <= 0)
+        behind = (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
+        repeated = np.flatnonzero(behind)
         if repeated.size:
             raise GraphError(
                 f"Edge {_pair(edges[repeated[0] + 1])} is repeated or out of order; from_edges sorts edges."
@@ -55,7 +56,8 @@ class Graph:
     @cached_property
     def degrees(self) -> Int[np.ndarray, " agent"]:
         """deg_k, the number of neighbours."""
-        return np.bincount(self.edges.ravel(), minlength=self.num_agents)
+        low, high = (np.bincount(ends, minlength=self.num_agents) for ends in self.edges.T)
+        return low + high
 
     def adjacency(self) -> Float[np.ndarray, "agent agent"]:
         """A, dense 0/1; for small graphs only."""
@@ -79,6 +81,8 @@ class Graph:
 
     @cached_property
     def _components(self) -> Int[np.ndarray, " agent"]:
+        if int(self.degrees.max()) == self.num_agents - 1:  # a hub, as in full graphs: no need to follow the edges
+            return np.zeros(self.num_agents, np.int32)
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

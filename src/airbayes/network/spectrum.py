@@ -32,8 +32,9 @@ def per_edge(graph: Graph, edge_weights: EdgeWeights) -> Float[np.ndarray, " edg
         raise GraphError(
             f"Edge weights of shape {list(weights.shape)} do not fit {graph.num_edges} edges; give one or one each."
         )
+    finite = np.isfinite(weights).all()  # before one number becomes millions
     weights = np.broadcast_to(weights, (graph.num_edges,))
-    if not np.isfinite(weights).all():
+    if graph.num_edges and not finite:
         bad = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise GraphError(f"The weight of edge {bad}, {graph.edges[bad].tolist()}, is {weights[bad]}: not finite.")
     return weights
@@ -59,7 +60,7 @@ def laplacian_extremes(graph: Graph, edge_weights: EdgeWeights = 1.0) -> tuple[f
     weights = per_edge(graph, edge_weights)
     if graph.num_edges == 0:
         return 0.0, 0.0
-    if (weights == weights[0]).all() and weights[0] > 0:
+    if weights[0] > 0 and (np.ndim(edge_weights) == 0 or (weights == weights[0]).all()):
         largest, smallest = _unit_extremes(graph)
         return float(largest * weights[0]), float(smallest * weights[0])
     return _extremes(graph, weights)

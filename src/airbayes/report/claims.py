@@ -38,7 +38,7 @@ from airbayes.report.paired import (
     Verdict,
     read_pair,
 )
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 DIGITAL = "q_dsgd"
 GAINS = ("optimal", "common")  # the paper's power policy, then ours
@@ -219,10 +219,6 @@ def _tally(effects: list[Effect], field: str) -> dict[str, int]:
     for effect in effects:
         counts[effect.topology] = counts.get(effect.topology, 0) + getattr(effect, field)
     return {graph: count for graph, count in counts.items() if count}
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def write_claims(folder: Path, dataset: xr.Dataset, records: list[ClaimRecord]) -> None:

@@ -21,7 +21,7 @@ from airbayes.report.faults_figure import faults_figure, has_scenarios
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.tables import cells_csv, law_table, snr_tables
-from airbayes.text import printable
+from airbayes.text import plural, printable
 
 RHAT_LIMIT = 1.1
 LINEAR_TABLES = (
@@ -86,8 +86,9 @@ def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
     over = [dim for dim in dataset.split_mean.dims if dim != "topology"]
     share = dataset.split_mean.mean(over)
     worst = printable(str(share.topology.values[np.nanargmax(share.values)]))
+    cut = plural(int((share > 0).sum()), "network")
     console.print(
-        f"Faults cut {int((share > 0).sum())} networks into parts at times: {worst} in {float(share.max()):.0%} of its "
+        f"Faults cut {cut} into parts at times: {worst} in {float(share.max()):.0%} of its "
         "steps, the most. Agents in different parts hear of each other only once a later step joins them.",
         markup=False,
     )
@@ -101,8 +102,8 @@ def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
     if poor:
         worst = float(dataset.rhat.max())
         console.print(
-            f"R-hat is above {RHAT_LIMIT} in {poor} cells (worst {worst:.2f}): their chains have not mixed. "
-            "Take more steps or a larger step size before reading them as samples of the posterior."
+            f"R-hat is above {RHAT_LIMIT} in {plural(poor, 'cell')} (worst {worst:.2f}): the chains there have not "
+            "mixed. Take more steps or a larger step size before reading them as samples of the posterior."
         )
 
 

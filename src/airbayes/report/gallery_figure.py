@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airbayes.data import ObjectSet
+from airbayes.text import plural
 
 # How far the eye is moved from the line of sight: turned to the side and raised, radians. From the sensor itself
 # a scan has no depth.
@@ -66,5 +67,5 @@ def _draw(axes: Axes, objects: ObjectSet, index: int) -> None:
     left, bottom = seen.min(axis=0)
     axes.plot([left, left + 1], [bottom - 0.12 * np.ptp(seen, axis=0).max()] * 2, color="0.4", lw=1.5)
     distance = f"{objects.range_m[index]:.0f} m, " if np.isfinite(objects.range_m[index]) else ""
-    axes.set_title(f"{distance}{len(seen)} points", fontsize=8, color="0.3")
+    axes.set_title(f"{distance}{plural(len(seen), 'point')}", fontsize=8, color="0.3")
     axes.margins(0.08)

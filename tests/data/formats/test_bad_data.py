@@ -192,8 +192,17 @@ def test_class_mappings_as_text_and_toml(tmp_path):
 def test_unknown_layouts_and_formats(tmp_path):
     with pytest.raises(DataError, match="no such file or folder"):
         detect_format(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="the folder is empty"):
+        detect_format(tmp_path)
+    (tmp_path / "README.txt").write_text("nothing yet")
     with pytest.raises(DataError, match="in no known layout"):
         detect_format(tmp_path)
+    (tmp_path / "a.pcd").write_text("")
+    with pytest.raises(DataError, match=r"clouds without a class\. Give each class a folder .*car/a\.pcd"):
+        detect_format(tmp_path)
+    with pytest.raises(DataError, match=r"a\.pcd: a single cloud\. .* mine/car/a\.pcd; `airbayes predict"):
+        detect_format(tmp_path / "a.pcd")
+    (tmp_path / "a.pcd").unlink()
     with pytest.raises(DataError, match="Did you mean kitti_object"):
         load(tmp_path, "kitti_objects")
     (tmp_path / "001/annotations/cuboids").mkdir(parents=True)

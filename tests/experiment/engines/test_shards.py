@@ -74,7 +74,7 @@ def test_a_unit_that_fails_is_reported_and_tried_again(home, whole, capsys, engi
         (finished,) = [event for event in before if event["event"] == "finish"]
         assert [cell["seed"] for cell in finished["cells"]] == [0, 2, 3]
     assert (last["event"], last["status"], last["reason"]) == ("done", "incomplete", "some units failed")
-    assert "1 of 4 units failed; the same command tries them again" in text
+    assert "1 of 4 units failed; the same command tries it again" in text
     assert "unit 1 (sgld, 1 cell): ResultsError: Could not write" in text
     assert "cells: sgld no network ideal seed 1\n" in text
     assert f"details: {poisoned.relative_to(home) / FAILED}" in text

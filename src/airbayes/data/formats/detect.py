@@ -13,8 +13,9 @@ from airbayes.data.formats import (
     semantic_kitti,
     sydney,
 )
-from airbayes.data.formats.common import at, folders
+from airbayes.data.formats.common import at, files, folders
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 # In this order: the most particular first; a folder per class could be almost anything.
 FORMATS: dict[str, ModuleType] = {
@@ -27,6 +28,7 @@ FORMATS: dict[str, ModuleType] = {
     "sydney": sydney,
     "class_folder": class_folder,
 }
+CLOUDS = (".npy", ".bin", ".pcd", ".ply", ".xyz")  # which hold points and nothing else
 PANDASET = (
     "PandaSet stores gzipped Python pickles, and unpickling a file can run any code in it, so there is no loader. "
     "Convert it with PandaSet's own kit, in an environment you trust, to a folder per class or an object set."
@@ -43,8 +45,20 @@ def detect_format(path: Path) -> str:
         for name, module in FORMATS.items():
             if module.looks_like(path):
                 return name
+        if not folders(path) and not files(path):
+            raise DataError(f"{at(path)}: the folder is empty. What it may hold: docs/data.md.")
+        if loose := files(path, *CLOUDS):
+            raise DataError(
+                f"{at(path)}: clouds without a class. Give each class a folder in it, for example "
+                f"{at(path / 'car' / loose[0].name)}."
+            )
     elif object_set.looks_like(path):
         return "object_set"
+    elif path.name.lower().endswith(CLOUDS):
+        raise DataError(
+            f"{at(path)}: a single cloud. A data set is a folder with a folder for each class in it, for example "
+            f"mine/car/{printable(path.name)}; `airbayes predict RUN FILE` also takes single clouds."
+        )
     listed = ", ".join(FORMATS)
     raise DataError(f"{at(path)}: in no known layout. If it is one of {listed}, say so with --format.")
 

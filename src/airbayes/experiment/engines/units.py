@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.grid import batches_of
+from airbayes.text import plural
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +48,7 @@ def too_few_units(config: ExperimentConfig, units: int, workers: int) -> str | N
     if units >= workers:
         return None
     most = max(len(group) for group in group_by_variant(enumerate_cells(config)).values())
-    text = f"{units} unit{'s' if units > 1 else ''} of work for {workers} workers: {workers - units} will be idle."
+    text = f"{plural(units, 'unit')} of work for {workers} workers: {workers - units} will be idle."
     if config.cells_per_batch == 0:
         text += " With cells_per_batch = 0 a method is one unit."
     if most > 1 and config.cells_per_batch != 1:

@@ -10,6 +10,7 @@ from airbayes.report.html.numbers import Number, interval, interval_words, short
 from airbayes.report.html.parts import Control, Entry, Figure, Panel
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import is_radio, label, width
+from airbayes.text import plural
 
 MAX_COLUMNS = 4  # graphs beside each other; more are chosen from a menu
 
@@ -53,8 +54,8 @@ def curve(run: Run, variant: str, topology: str, metric: Metric, mark_collapse: 
     if run.seeds > 1 and is_radio(variant):
         series["dots"] = [[snr, short(value)] for snr, row in zip(cells.snrs, values, strict=True) for value in row]
     if diverged.any():
-        present = cells.present.sum(axis=1)
-        series["lost"] = [f"{d} of {p} seeds diverged" if d else "" for d, p in zip(diverged, present, strict=True)]
+        counts = diverged.tolist(), cells.present.sum(axis=1).tolist()
+        series["lost"] = [f"{d} of {plural(p, 'seed')} diverged" if d else "" for d, p in zip(*counts, strict=True)]
     if mark_collapse and "accuracy" in cells:
         series["hollow"] = [bool(value <= run.collapse_floor) for value in mean(cells.ok("accuracy"), 1)]
     if metric.dotted and metric.dotted in cells:

@@ -13,6 +13,7 @@ from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.claims import TONES
 from airbayes.report.paired import MIN_SEEDS
 from airbayes.report.style import is_radio, short
+from airbayes.text import plural
 
 GAINS = {"optimal": "optimal gains", "common": "common gain"}
 PROBLEMS = {
@@ -60,7 +61,7 @@ def _about(run: Run) -> str:
     problem = PROBLEMS.get(config.problem.kind, config.problem.kind)
     if config.problem.kind == "pointnet":
         problem += " (simulated)" if config.lidar.source == "simulated" else " (an object set)"
-    agents = _count(config.network.agents, "agent")
+    agents = plural(config.network.agents, "agent")
     return f"{problem[0].upper()}{problem[1:]}, learned together by {agents} over a radio network."
 
 
@@ -196,21 +197,18 @@ def _warnings(run: Run) -> list[str]:
     status = run.dataset.status
     diverged, present = int((status == STATUS_CODES["diverged"]).sum()), int((status > 0).sum())
     if diverged:
-        found.append(f"{_count(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean.")
+        found.append(f"{plural(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean.")
     if run.seeds < MIN_SEEDS and not run.linear:
-        found.append(f"{_count(run.seeds, 'seed')}: a verdict needs {MIN_SEEDS}. Read differences as an illustration.")
+        found.append(f"{plural(run.seeds, 'seed')}: a verdict needs {MIN_SEEDS}. Read differences as an illustration.")
     if run.dataset.attrs.get("evaluated_on") == "validation":
         found.append("Scores are on validation objects, for tuning; no claim is scored on them.")
     if "rhat" in run.dataset:
         poor, known = int((run.dataset.rhat > RHAT_LIMIT).sum()), int(run.dataset.rhat.notnull().sum())
         if poor:
             found.append(
-                f"R-hat is above {RHAT_LIMIT} in {poor} of {known} sampled cells: those chains have not mixed."
+                f"R-hat is above {RHAT_LIMIT} in {poor} of {plural(known, 'sampled cell')}: "
+                "chains there have not mixed."
             )
     if "kept_max" in run.dataset and bool((run.dataset.kept_max == 0).any()):
         found.append("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks.")
     return found
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -12,6 +12,7 @@ from airbayes.report.html.numbers import decibels, interval, interval_words, sho
 from airbayes.report.html.parts import Control, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label, width
+from airbayes.text import plural
 
 ROWS = (("accuracy", "Accuracy", None, 1.0), ("ece", "ECE", 0.0, 1.0))
 
@@ -79,7 +80,7 @@ def _panel(run: Run, column: tuple[str, ...], rates: dict[float, str], row: tupl
         if run.seeds > 1:
             curve |= {"low": shorts([end[0] for end in ends]), "high": shorts([end[1] for end in ends])}
         if any(diverged):
-            curve["lost"] = [f"{count} of {run.seeds} seeds diverged" if count else "" for count in diverged]
+            curve["lost"] = [f"{count} of {plural(run.seeds, 'seed')} diverged" if count else "" for count in diverged]
         series.append(curve)
     if not series:
         return None

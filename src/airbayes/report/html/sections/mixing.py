@@ -5,6 +5,7 @@ from airbayes.report.files import RHAT_LIMIT
 from airbayes.report.html.curves import Metric, against_snr
 from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
+from airbayes.text import plural
 
 METRICS = [
     Metric("rhat", "R-hat", None, None, True, per_agent=False, line=(RHAT_LIMIT, f"{RHAT_LIMIT}")),
@@ -23,10 +24,10 @@ def mixing_section(run: Run) -> Section | None:
     if not known:
         return None
     verdict = (
-        f"R-hat is above {RHAT_LIMIT} in {poor} of {known} cells: read those as results of this protocol, not as "
-        "samples of the posterior."
+        f"R-hat is above {RHAT_LIMIT} in {poor} of {plural(known, 'cell')}: read those as results of this protocol, "
+        "not as samples of the posterior."
         if poor
-        else f"R-hat is at most {RHAT_LIMIT} in all {known} cells."
+        else f"R-hat is at most {RHAT_LIMIT} in {'all ' if known > 1 else ''}{plural(known, 'cell')}."
     )
     return Section(
         "mixing",

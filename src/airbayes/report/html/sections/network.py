@@ -10,6 +10,7 @@ from airbayes.report.html.numbers import decibels, short, shorts
 from airbayes.report.html.parts import Control, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label
+from airbayes.text import plural
 
 MAX_AGENTS, MAX_LINKS = 150, 1200  # more is a black disc
 MAX_GRAPHS = 12
@@ -61,7 +62,7 @@ def _drawing(run: Run, topology: str) -> Panel | None:
     weights = np.broadcast_to(np.asarray(weight, np.float64), (graph.num_edges,))
     own = 1 - np.bincount(graph.edges.ravel(), np.repeat(weights, 2), graph.num_agents)
     one = isinstance(weight, float)
-    facts = f"{graph.num_agents} agents, {graph.num_edges} links, " + (
+    facts = f"{plural(graph.num_agents, 'agent')}, {plural(graph.num_edges, 'link')}, " + (
         f"w = {weight:.3g} on each" if one else f"w from {weights.min():.3g} to {weights.max():.3g}"
     )
     return {
