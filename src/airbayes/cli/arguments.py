@@ -66,8 +66,13 @@ def parse(
 def _flowing_text(description: str) -> Iterator[None]:
     """tyro keeps the line breaks of docstrings wherever the next line is indented, and never breaks the description. A
     release of it without this function only gives an uglier help."""
-    strings, name = importlib.import_module("tyro._strings"), "remove_single_line_breaks"
-    before = getattr(strings, name, None)
+    name = "remove_single_line_breaks"
+    try:
+        strings = importlib.import_module("tyro._strings")
+        before = getattr(strings, name)
+    except (ImportError, AttributeError):
+        yield
+        return
 
     def flow(text: str) -> str:
         room = shutil.get_terminal_size().columns
