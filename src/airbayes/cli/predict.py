@@ -60,7 +60,7 @@ class PredictOptions:
 @dataclasses.dataclass(frozen=True)
 class ModelOptions:
     method: str | None = None
-    """Which method's samples, such as dsgld or cd_dsgld:common; the most trustworthy stored one when left out."""
+    """Which method's model, such as dsgld or cd_dsgld:common; the most trustworthy stored one when left out."""
     topology: str | None = None
     """Of which graph; full when left out, if stored."""
     snr_db: float | None = None
@@ -68,7 +68,7 @@ class ModelOptions:
     seed: int | None = None
     """Of which seed; the lowest when left out."""
     agent: int = 0
-    """Of which agent."""
+    """Of which agent; `decide` knows agent 0 alone."""
 
 
 MOST_TRUSTED = ModelOptions()
