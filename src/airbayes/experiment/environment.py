@@ -10,15 +10,12 @@ def describe_environment() -> str:
     """One `name: value` a line: system, Python, devices, versions."""
     import jax
 
-    from airbayes import native
-
     devices = [device.device_kind for device in jax.local_devices()]
     kinds = ", ".join(f"{devices.count(kind)} × {kind}" for kind in dict.fromkeys(devices))
     lines = [
         f"system: {platform.system()} {platform.machine()}",
         f"python: {platform.python_version()}",
         f"devices: {kinds} ({jax.default_backend()})",
-        f"C++ code: {'used' if native.loaded() else 'not used'}",
     ]
     return "\n".join(lines + [f"{name}: {_version(name)}" for name in PACKAGES])
 

@@ -3,6 +3,6 @@ and kept in the cache folder; without a compiler, or with AIRBAYES_NATIVE=off, J
 """
 
 from airbayes.native.build import SWITCH, NativeError, compile_library
-from airbayes.native.load import available, loaded, why_not
+from airbayes.native.load import available, why_not
 
-__all__ = ["SWITCH", "NativeError", "available", "compile_library", "loaded", "why_not"]
+__all__ = ["SWITCH", "NativeError", "available", "compile_library", "why_not"]

@@ -26,11 +26,6 @@ def why_not() -> str | None:
     return _load()
 
 
-def loaded() -> bool:
-    """Were the functions asked for in this process, and found? Compiles nothing."""
-    return os.environ.get(SWITCH) != "off" and _load.cache_info().currsize > 0 and _load() is None
-
-
 @functools.cache
 def _load() -> str | None:
     import jax
