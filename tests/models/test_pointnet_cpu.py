@@ -139,6 +139,15 @@ def test_more_networks_than_have_their_gradients_in_memory_at_once():
         assert_close(found[network], expected_gradient(theta[network], x[network]))
 
 
+@needs_native
+def test_other_networks_of_a_call_do_not_matter():
+    """To the last bit; 70 clouds are two shares."""
+    theta, x = jnp.stack([moved(seed) for seed in range(3)]), clouds(6, 3, 70, 5)
+    together, alone = quickly(jax.vmap(gradient_of(fast)))(theta, x), quickly(gradient_of(fast))
+    for network in range(3):
+        np.testing.assert_array_equal(together[network], alone(theta[network], x[network]))
+
+
 def plain_log_likelihood(theta, x, targets):
     return pick_labels(plain(theta, x), targets)
 
