@@ -1,5 +1,7 @@
 """The help of every command, on a terminal of 80 columns."""
 
+import re
+
 import pytest
 
 from airbayes.cli.commands import COMMANDS
@@ -11,8 +13,10 @@ def test_no_line_is_longer_than_the_terminal(words, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         main([*words, "--help"])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if len(line) > 80 and not line.startswith("usage: ")] == []
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+    # What a switch or an option is without being given is said by its sentence.
+    assert not re.search(r"\(default: (none|False|True)?\)", shown)
 
 
 def test_sentences_flow_whatever_the_lines_of_the_source(monkeypatch, capsys):
@@ -20,3 +24,13 @@ def test_sentences_flow_whatever_the_lines_of_the_source(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main(["decide", "--help"])
     assert "known objects? Stored beside the run" in capsys.readouterr().out
+
+
+def test_settings_with_a_value_show_it_and_switches_that_are_on_say_so(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["run", "gaussian", "--help"])
+    shown = capsys.readouterr().out
+    assert "η, step size. (default: 0.0005)" in shown
+    assert "--no-saved-predictions" in shown
+    assert "(on unless given)" in shown

@@ -1,22 +1,18 @@
 """Options of a command from its words, the same way for all: `parse` turns a dataclass into help and values.
 
-Two rules are ours. What may be left out shows the type of what is given, and "(default: none)"; a list names the entry
-that is wrong.
+Two rules are ours: what may be left out shows the type of what is given; a list names the entry that is wrong.
 """
 
 import contextlib
 import dataclasses
-import importlib
 import io
-import shutil
 import sys
-import textwrap
 import types
 import typing
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airbayes.cli.help_text import own_help
 from airbayes.cli.mistakes import WIDE, columns, plain
 from airbayes.errors import AirbayesError
 
@@ -36,7 +32,7 @@ def parse(
     with_default: dict[str, Any] = {} if default is None else {"default": default}
 
     def read() -> Arguments:
-        with _own_rules(), _flowing_text(description):
+        with _own_rules(), own_help(description):
             return tyro.cli(
                 kind,
                 prog=prog,
@@ -60,29 +56,6 @@ def parse(
     with columns(WIDE), contextlib.redirect_stderr(box), contextlib.suppress(SystemExit):
         read()
     raise AirbayesError(plain(box.getvalue(), prog))
-
-
-@contextlib.contextmanager
-def _flowing_text(description: str) -> Iterator[None]:
-    """tyro keeps the line breaks of docstrings wherever the next line is indented, and never breaks the description. A
-    release of it without this function only gives an uglier help."""
-    name = "remove_single_line_breaks"
-    try:
-        strings = importlib.import_module("tyro._strings")
-        before = getattr(strings, name)
-    except (ImportError, AttributeError):
-        yield
-        return
-
-    def flow(text: str) -> str:
-        room = shutil.get_terminal_size().columns
-        return textwrap.fill(text, room, break_on_hyphens=False) if text == description else " ".join(text.split())
-
-    setattr(strings, name, flow)
-    try:
-        yield
-    finally:
-        setattr(strings, name, before)
 
 
 def _own_rules() -> "ConstructorRegistry":
