@@ -30,7 +30,7 @@ def test_settings_with_a_value_show_it_and_switches_that_are_on_say_so(monkeypat
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         main(["run", "gaussian", "--help"])
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "η, step size. (default: 0.0005)" in shown
     assert "--no-saved-predictions" in shown
     assert "(on unless given)" in shown
