@@ -1,4 +1,4 @@
-"""The GPU kernels, interpreted on whatever machine there is, against the plain form of the same equations."""
+"""The GPU kernels, interpreted on the CPU, against the plain form of the same equations."""
 
 import functools
 
@@ -13,6 +13,13 @@ from airbayes.models.point_products_gpu import sixteen_channels_backward, turn_b
 from airbayes.models.wide_pool_gpu import pull_back, winners
 
 AGENTS = 2  # the kernels run below a vmap over agents
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    """Interpreted kernels are for the CPU, also where there is a GPU: there they run in seconds, without TF32."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
 
 
 def drawn(seed: int, *shape: int):
@@ -185,9 +192,10 @@ def test_the_compiled_gradient_equals_the_plain_one():
     theta = jax.vmap(models["plain"].init)(jax.random.split(key, 3)) + 0.1 * jax.random.normal(key, (3, 40_855))
     inputs = jax.random.normal(key, (3, 40, 64, 3))
     data = LocalData(inputs, jax.random.randint(key, (3, 40), 0, 6), jnp.ones((3, 40)))
-    found = {
-        kind: FullGradient(Posterior(model.log_likelihood, GaussianPrior(), 3))(None, theta, data)
-        for kind, model in models.items()
-    }
+    with jax.default_device(jax.devices("gpu")[0]):
+        found = {
+            kind: FullGradient(Posterior(model.log_likelihood, GaussianPrior(), 3))(None, theta, data)
+            for kind, model in models.items()
+        }
     error = jnp.linalg.norm(found["fast"] - found["plain"], axis=1) / jnp.linalg.norm(found["plain"], axis=1)
     assert float(jnp.median(error)) < 1e-5  # a near tie may turn in one agent

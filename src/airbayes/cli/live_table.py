@@ -101,7 +101,7 @@ def _table(state: RunState, rows: list[Row], width: int) -> Table:
         columns[NAMES[name]] = [_numbers(row, name) for row in rows]
     batch = set(state.batch)
     at_work = [_at_work(state, row, batch) for row in rows]
-    columns["steps/s"] = [_number(state.rate()) if now else "" for now in at_work]
+    columns["steps/s"] = [short_number(state.rate()) if now else "" for now in at_work]
     columns["left"] = [clock(state.batch_eta_s()) if now else "" for now in at_work]
     for name in ("graph", "SNR"):
         if not any(columns[name]):
@@ -205,11 +205,11 @@ def _numbers(row: Row, name: str) -> str:
 def number_range(values: Sequence[float]) -> str:
     if not values:
         return ""
-    low, high = _number(min(values)), _number(max(values))
+    low, high = short_number(min(values)), short_number(max(values))
     return low if low == high else f"{low}…{high}"
 
 
-def _number(value: float) -> str:
+def short_number(value: float) -> str:
     """Three digits that mean something."""
     if math.isnan(value):
         return ""

@@ -96,12 +96,12 @@ class LineReporter:
         self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')}, {done}")
 
     def advance(self, cells: "list[Cell]", step: int) -> None:
-        from airbayes.cli.live_table import clock
+        from airbayes.cli.live_table import clock, short_number
 
         if time.monotonic() - self.last > LINE_EVERY:
             self.last = time.monotonic()
             rate, left = self.state.rate(), clock(self.state.batch_eta_s())
-            pace = "" if math.isnan(rate) else f", {rate:,.3g} steps/s" + (f", {left} left" if left else "")
+            pace = "" if math.isnan(rate) else f", {short_number(rate)} steps/s" + (f", {left} left" if left else "")
             self.say(f"{cells[0].variant}: step {step:,} of {self.state.steps:,}{pace}{self._numbers(cells)}")
 
     def snapshot(self, cells: "list[Cell]", step: int, values: "Values", lost: "np.ndarray") -> None:
