@@ -27,7 +27,13 @@ def parts(tmp_path):
 def test_merge_then_claims(parts, tmp_path, capsys):
     out = tmp_path / "all"
     assert run("merge", str(parts / "a"), str(parts / "b"), "--out", str(out)) == 0
-    assert "3 seeds from 2 folders" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "3 seeds from 2 folders" in shown
+    assert str(out / "report.html") in shown
+    for name in ("cells.csv", "fig2.png", "claims.json", "report.html"):  # as after a run
+        assert name in shown
+        assert (out / name).stat().st_size > 0
+    (out / "claims.json").unlink()
     assert run("claims", str(out)) == 0
     text = capsys.readouterr().out
     assert "C1 at high SNR CD-DSGLD is better calibrated undecided" in " ".join(text.split())

@@ -22,6 +22,9 @@ STUDY = ExperimentConfig(
 )
 
 
+HISTORY = ("rms", *(f"{of}{name}" for of in ("", "sample_", "mean_") for name in ("accuracy", "ece", "nll")))
+
+
 def made_predictions(rng: np.random.Generator) -> CellPredictions:
     """Of 5 test and 4 validation objects, 3 classes."""
 
@@ -42,15 +45,19 @@ def write_made(
     results = []
     for cell in enumerate_cells(config):
         rng = np.random.default_rng([cell.stream, cell.seed])
-        history = {"rms": rng.normal(size=(2, 3))}
+        history = {name: rng.uniform(size=(2, 3)) for name in HISTORY}
         if cell.seed in diverged:
             results.append(CellResult(cell, None, history, Divergence(5, 1, np.zeros((2, 3)))))
             continue
         value = rng.uniform() + change
         samples = rng.normal(size=(4, 1, 2)).astype(np.float32) if config.saved_samples else None
-        bins = {"bin_count": (("agent", "bin"), rng.uniform(size=(3, 4)))}
+        names = ("bin_count", "bin_accuracy", "bin_confidence")
+        bins = {name: (("agent", "bin"), rng.uniform(size=(3, 4))) for name in names}
+        bins["confusion"] = (("agent", "label", "predicted"), rng.uniform(size=(3, 3, 3)))
         scalars = {"accuracy": value, "ece": value / 2, "nll": 1.0}
-        metrics = Metrics(scalars, {"accuracy": np.full(3, value)}, bins, samples, made_predictions(rng))
+        metrics = Metrics(
+            scalars, {name: np.full(3, scalars[name]) for name in scalars}, bins, samples, made_predictions(rng)
+        )
         results.append(CellResult(cell, metrics, history))
     folder.mkdir(parents=True, exist_ok=True)
     hashes = "\n".join(f"hash{seed}" for seed in range(first, first + count))

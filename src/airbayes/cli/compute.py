@@ -21,21 +21,14 @@ from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
 from airbayes.experiment.reporter import Silent
 from airbayes.experiment.results_file import SUMS
 from airbayes.experiment.sample_files import FOLDER as SAMPLES
-from airbayes.experiment.store import (
-    CLAIMS_FILE,
-    STRANGE,
-    read_dataset,
-    read_graphs,
-    write_partial_results,
-    write_results,
-)
+from airbayes.experiment.store import STRANGE, read_dataset, read_graphs, write_partial_results, write_results
 from airbayes.experiment.strange import measure_own_strange
 from airbayes.experiment.team import TeamJournal, wait_for_all
 from airbayes.experiment.tracking import EVENTS
-from airbayes.report.claims import claims_table, missing_for_claims, write_claims
+from airbayes.report.beside import write_beside
 from airbayes.report.claims_show import show_claims
-from airbayes.report.files import show_tables, write_report_files
-from airbayes.report.html import REPORT, make_run, write_report
+from airbayes.report.files import show_tables
+from airbayes.report.html import REPORT
 
 if TYPE_CHECKING:
     from jax.sharding import Mesh
@@ -82,28 +75,21 @@ def compute(
         return 0
     write_results(folder, config, results, builder.problem.attributes(), graphs)
     dataset = read_dataset(folder)
-    written = write_report_files(dataset, config, folder)
-    records = []
-    if not missing_for_claims(dataset) and dataset.attrs.get("evaluated_on") != "validation":
-        records = claims_table(dataset)
-        if any(record.verdict != "not measured" for record in records):
-            write_claims(folder, dataset, records)
-            written.append(CLAIMS_FILE)
     try:
         strange = [STRANGE] if measure_own_strange(folder, config) else []
     except AirbayesError as error:  # a section of the report, not the run
         journal.tell(f"Objects of classes that were left out could not be scored: {error}")
         strange = []
-    page = write_report([make_run(folder, config, dataset)], folder / REPORT)
+    beside = write_beside(folder, config, dataset)
     journal.clear()  # last: what is killed before this is written again
     show_tables(dataset, config, console)  # when all is written: a reader such as `head` may leave early
-    if CLAIMS_FILE in written:
+    if beside.records:
         console.print()
-        show_claims(records, console)
+        show_claims(beside.records, console)
     folders = [name for name in (PREDICTIONS, SAMPLES) if (folder / name).is_dir()]
-    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *written, *folders, *strange, REPORT]
+    names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *beside.names, *folders, *strange, REPORT]
     console.print(f"\nWritten to {folder}: {', '.join(names)}")
-    console.print(f"Report, for your browser: {page}", markup=False, soft_wrap=True)
+    console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)
     if options.json:
         say_done("complete", folder, names)
     if several_processes():

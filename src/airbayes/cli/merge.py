@@ -2,12 +2,15 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError
 from airbayes.text import plural
+
+if TYPE_CHECKING:
+    from airbayes.report.beside import Beside
 
 USAGE = "usage: airbayes merge DIR DIR [DIR ...] --out DIR"
 
@@ -15,7 +18,7 @@ USAGE = "usage: airbayes merge DIR DIR [DIR ...] --out DIR"
 @dataclasses.dataclass(frozen=True)
 class MergeOptions:
     out: Path | None = None
-    """Folder for the merged results."""
+    """Folder for the merged results: with figures, verdicts and report.html, as after a run. Must be given."""
     force: bool = False
     """Replace results that are already in that folder."""
     quiet: bool = False
@@ -58,4 +61,16 @@ def merge_command(args: list[str]) -> int:
             f"Seeds {listed} are missing in between; config.toml names the seeds before the gap, results.nc has all.",
             markup=False,
         )
+    with make_console(parsed.options.quiet, stderr=True).status("drawing figures and the page ..."):
+        beside = _write_beside(out)
+    console.print(f"Written: {', '.join(['results.nc', 'summary.json', *beside.names])}", markup=False)
+    console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)
     return 0
+
+
+def _write_beside(folder: Path) -> "Beside":
+    from airbayes.experiment.store import CONFIG, read_dataset
+    from airbayes.experiment.toml_io import load_config
+    from airbayes.report.beside import write_beside
+
+    return write_beside(folder, load_config(folder / CONFIG), read_dataset(folder))

@@ -9,6 +9,7 @@ import xarray as xr
 from rich.console import Console
 from rich.table import Table
 
+from airbayes.errors import AirbayesError
 from airbayes.experiment.build import MAX_LAW, build_graph, build_problem
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
@@ -129,8 +130,14 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
 
 
 def predicted_transitions(config: ExperimentConfig) -> dict[str, float]:
-    """The SNR in dB above which α = β is feasible, for the rms(θ) the problem expects; only for channel-driven runs."""
-    return dict(_predicted(config))
+    """Graph → the SNR in dB above which α = β is feasible, for the rms(θ) the problem expects.
+
+    Only for channel-driven runs; empty where it cannot be known here (the object set is elsewhere).
+    """
+    try:
+        return dict(_predicted(config))
+    except (AirbayesError, OSError):
+        return {}
 
 
 @lru_cache(maxsize=4)

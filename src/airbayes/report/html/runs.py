@@ -92,11 +92,8 @@ class Run:
 
     @cached_property
     def transitions(self) -> dict[str, float]:
-        """Graph → predicted transition SNR in dB; empty where it cannot be known here (the object set is elsewhere)."""
-        try:
-            return predicted_transitions(self.config)
-        except (AirbayesError, OSError):
-            return {}
+        """Graph → predicted transition SNR in dB."""
+        return predicted_transitions(self.config)
 
     @cached_property
     def claims(self) -> list[ClaimRecord]:
