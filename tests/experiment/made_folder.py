@@ -52,7 +52,9 @@ def write_made(
         value = rng.uniform() + change
         samples = rng.normal(size=(4, 1, 2)).astype(np.float32) if config.saved_samples else None
         names = ("bin_count", "bin_accuracy", "bin_confidence")
-        bins = {name: (("agent", "bin"), rng.uniform(size=(3, 4))) for name in names}
+        bins: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+            name: (("agent", "bin"), rng.uniform(size=(3, 4))) for name in names
+        }
         bins["confusion"] = (("agent", "label", "predicted"), rng.uniform(size=(3, 3, 3)))
         scalars = {"accuracy": value, "ece": value / 2, "nll": 1.0}
         metrics = Metrics(
