@@ -74,6 +74,12 @@ def test_the_first_answer_needs_the_standard_library_only(args):
     assert modules & {"rich", "tyro", "jaxtyping"} == set()
 
 
+def test_parts_of_the_package_are_loaded_at_their_first_use():
+    use = "import sys, airbayes; dir(airbayes); print(*(name.split('.')[0] for name in sys.modules)); airbayes.samplers"
+    done = subprocess.run([sys.executable, "-c", use], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & {*HEAVY, "rich", "tyro", "jaxtyping"} == set()
+
+
 def test_what_counts_as_heavy_is_loaded_by_a_run():
     """The assertion above can fail: these names are what a run imports."""
     _, modules = run("run", "gaussian", "--dry-run")

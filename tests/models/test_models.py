@@ -1,16 +1,22 @@
 """Likelihoods, priors, local potentials and mini-batches."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from unchecked import answers
 
 from airbayes.errors import AirbayesError
 from airbayes.models import (
+    Augmentation,
+    AugmentedGradient,
     FullGradient,
     GaussianPrior,
     LaplacePrior,
     LinearRegression,
+    LocalData,
     MiniBatchGradient,
     Posterior,
     SoftmaxRegression,
@@ -143,3 +149,116 @@ def test_a_minibatch_larger_than_the_data_is_refused():
     data = jax.tree.map(lambda leaf: leaf[0], regression_data())
     with pytest.raises(AirbayesError, match="mini-batch of 9"):
         draw_minibatch(jax.random.key(0), data, 9)
+
+
+TEN = np.zeros((10, 2), np.float32)
+
+
+def own_likelihood(theta, inputs, targets):
+    return -((targets - jnp.sum(inputs * theta, axis=-1)) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GaussianPrior(0.0), "scale s of a prior must be positive, got 0. inf is a flat prior"),
+        (lambda: GaussianPrior(np.array([1.0, -1.0])), "got -1"),
+        (lambda: LaplacePrior(-1.0), "scale s of a prior must be positive, got -1"),
+        (lambda: LinearRegression(2, noise_std=-1.0), "deviation σ of the noise must be positive and finite, got -1"),
+        (lambda: LinearRegression(2, noise_std=0.0), "got 0"),
+        (lambda: Posterior(own_likelihood, GaussianPrior(), 0), "num_agents must be an integer from 1 on, got 0"),
+        (lambda: MiniBatchGradient(own_likelihood, 0), "mini-batch B must be .* 1 on, got 0. .*models.FullGradient"),
+        (lambda: AugmentedGradient(own_likelihood, Augmentation(), -1), "mini-batch B must be .* from 0 on, got -1"),
+    ],
+)
+def test_impossible_numbers_are_refused(make, message):
+    with pytest.raises(AirbayesError, match=message):
+        make()
+
+
+def test_a_flat_prior_is_one_of_infinite_scale():
+    assert float(GaussianPrior(np.inf)(jnp.ones(3))) == 0.0
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit], ids=["plain", "jit"])
+def test_the_likelihood_gives_one_number_per_example(jit):
+    """A column of targets would be broadcast to [example, example], silently."""
+    gradient = FullGradient(Posterior(own_likelihood, GaussianPrior(), 2))
+    data = stack_agents([TEN, TEN], [np.zeros((10, 1), np.float32)] * 2)
+    with pytest.raises(AirbayesError, match=r"gave shape \[10, 10\] for 10 examples.*\[10, 1\], a column\? Give targ"):
+        jit(lambda theta: gradient(None, theta, data))(jnp.zeros((2, 2)))
+
+
+LABELS = [np.array([0, 1, 2]), np.array([2, 1])]
+CLOUD = [np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float32)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: y + 1, "Example 2 of agent 0 has the label 3: 3 classes have labels 0 to 2. Subtract 1 from all"),
+        (lambda y: y - 1, "Example 0 of agent 0 has the label -1: .* Renumber the classes from 0, or leave the"),
+        (lambda y: np.eye(3)[y], r"must be integers 0 to 2, .* of shape \[2, 3, 3\] .*rows.argmax"),
+        (lambda y: y.astype(np.float32), "must be integers 0 to 2, one per example, got float32"),
+    ],
+)
+def test_labels_are_0_to_c_minus_1(change, message):
+    """Else those of C have no gradient, and -1 is the last class: the run would look healthy."""
+    targets, theta = [change(labels) for labels in LABELS], jnp.zeros((2, 9))
+    with pytest.raises(AirbayesError, match=message):
+        stack_agents(CLOUD, targets, num_classes=3)
+    posterior = Posterior(SoftmaxRegression(2, 3).log_likelihood, GaussianPrior(), 2)
+    data, keys = stack_agents(CLOUD, targets), jax.random.split(jax.random.key(0), 2)
+    for gradient in (FullGradient(posterior), MiniBatchGradient(posterior, 2)):
+        for run in (gradient, lambda keys, theta, data, g=gradient: jax.jit(lambda t: g(keys, t, data))(theta)):
+            with pytest.raises(AirbayesError, match=message):
+                run(keys, theta, data)
+
+
+def test_labels_of_padding_and_traced_ones_are_not_looked_at():
+    gradient = FullGradient(Posterior(SoftmaxRegression(2, 3).log_likelihood, GaussianPrior(), 2))
+    data = stack_agents(CLOUD, LABELS, num_classes=3)
+    padded = LocalData(data.inputs, data.targets.at[1, 2].set(-1), data.weights)
+    expected = gradient(None, jnp.zeros((2, 9)), data)
+    np.testing.assert_array_equal(gradient(None, jnp.zeros((2, 9)), padded), expected)
+    wrong = LocalData(data.inputs, data.targets + 1, data.weights)
+    assert jax.jit(lambda data: gradient(None, jnp.zeros((2, 9)), data))(wrong).shape == (2, 9)
+
+
+def test_data_and_theta_fit_each_other():
+    data = stack_agents([TEN, TEN], [TEN[:, 0]] * 2)
+    gradient = FullGradient(Posterior(LinearRegression(2).log_likelihood, GaussianPrior(), 2))
+    with pytest.raises(AirbayesError, match=r"θ has 3 rows, one per agent, but data.inputs has shape \[2, 10, 2\]"):
+        gradient(None, jnp.zeros((3, 2)), data)
+    with pytest.raises(AirbayesError, match=r"θ has 4 parameters an agent, but the LinearRegression has 2 \(model.num"):
+        gradient(None, jnp.zeros((2, 4)), data)
+    with pytest.raises(AirbayesError, match=r"A Posterior needs models.stack_agents\(inputs, targets\), got a tuple"):
+        gradient(None, jnp.zeros((2, 2)), (data.inputs, data.targets))
+
+
+USERS = """
+import jax, jax.numpy as jnp, numpy as np
+from airbayes import models
+line, prior, x = models.LinearRegression(2), models.GaussianPrior(), np.zeros((2, 10, 2), np.float32)
+data = models.stack_agents(list(x), list(x[..., :1]))
+keys, theta = jax.random.split(jax.random.key(0), 2), jnp.zeros((2, 2))
+def gradient(potential): return models.FullGradient(potential)(None, theta, data)
+def batches(data): return models.MiniBatchGradient(lambda theta, data: theta.sum(), 5)(keys, theta, data)
+"""
+MISTAKES = {
+    "gradient(models.Posterior(line.log_likelihood, prior, 2))": r"shape \[10, 1\] do not fit .*give targets\[:, 0\]",
+    "models.Posterior(line, prior, 2)": "log_likelihood must be a function such as model.log_likelihood, got a Linear",
+    "models.Posterior(line.log_likelihood, models.GaussianPrior, 2)": "log_prior must be .*got the class GaussianPrior",
+    "models.Posterior(line.log_likelihood, prior, 2.0)": "num_agents must be an integer from 1 on, got 2.0",
+    "batches((x, x))": "Mini-batches are drawn from models.stack_agents.*not from a tuple. .*models.FullGradient",
+}
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, str]:
+    return answers(USERS, list(MISTAKES))
+
+
+@pytest.mark.parametrize("mistake", list(MISTAKES))
+def test_a_mistake_is_named_with_its_fix(said, mistake):
+    assert re.search("^AirbayesError: .*" + MISTAKES[mistake], said[mistake]), said[mistake]

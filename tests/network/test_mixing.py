@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unchecked import answers
 
 from airbayes.errors import GraphError
 from airbayes.network import (
@@ -184,6 +185,19 @@ def test_agents_without_links_need_check_off():
 def test_errors_name_the_value(build, message):
     with pytest.raises(GraphError, match=message):
         build()
+
+
+def test_graphs_of_others_are_told_how_to_become_ours():
+    said = {
+        "build_mixing(networkx.cycle_graph(5))": "got a networkx.classes.graph.Graph: use network.from_networkx(graph)",
+        "build_mixing(from_mixing_matrix(W))": "got a builtins.tuple: give its parts, as in build_mixing(*network.",
+        "build_mixing(W)": "got a numpy.ndarray: make one with network.from_edges or network.from_adjacency",
+        "stack_mixings([ring(5), networkx.cycle_graph(5)])": "use network.from_networkx(graph)",
+    }
+    setup = "import networkx; from airbayes.network import *; W = mixing_matrix(ring(5), 0.3)"
+    for wanted, message in zip(said.values(), answers(setup, list(said)).values(), strict=True):
+        assert message.startswith("GraphError: A graph must be an airbayes.network.Graph, ")
+        assert wanted in message
 
 
 @pytest.mark.parametrize("name", ["ring", "random_geometric"])

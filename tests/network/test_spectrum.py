@@ -171,7 +171,10 @@ def test_wide_graphs_agree_with_lanczos_at_both_ends():
     [
         (from_edges([(0, 1), (2, 3)]), 0.4, r"1.0 ≥ 1. Is the graph connected\? It has 2 components, of 2, 2 agents"),
         (Graph(3, np.zeros((0, 2), np.int32)), 0.1, "3 components, of 1, 1, 1"),
-        (line(3), np.array([0.3, 0.0]), "2 components, of 2, 1"),
+        (line(3), np.array([0.3, 0.0]), r"edge 1, \[1, 2\], is 0, .* 2 components, of 2, 1 agents, .* with agent 2\."),
+        (ring(5), 0.0, r"edge 0, \[0, 1\], is 0, and without .* Give positive weights; try 'best-constant'"),
+        (from_edges([(1, 2), (2, 3)]), 0.3, r"of 3, 1 agents, .* agent 0; .* from 0: do these edges count from 1\?"),
+        (from_edges([(0, 1), (1, 2), (3, 4)]), 0.3, r"the smallest with agents 3, 4; join them .* agents\.$"),
         (ring(4), 0.5, "is 1 ≥ 1. The graph is connected"),
         (ring(5), 0.7, r"is 1.53\d+ ≥ 1"),
         (full(5), -0.1, "is 1.5 ≥ 1.*negative or too large"),

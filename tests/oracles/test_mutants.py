@@ -90,7 +90,9 @@ def test_literal_self_weight(monkeypatch):
 
 
 def test_prior_counted_by_every_agent():
-    sampler = DSGLD(FullGradient(setting.posterior(num_agents=1)), setting.mixing_of(GRAPH), ETA)
+    whole = setting.posterior(num_agents=1)
+    own = FullGradient(lambda theta, local: whole(theta, local))  # a Posterior itself would be refused
+    sampler = DSGLD(own, setting.mixing_of(GRAPH), ETA)
     assert caught(p_values(sampler))
 
 

@@ -1,11 +1,15 @@
 """Step-size schedules and drifts."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from airbayes.errors import AirbayesError
 from airbayes.samplers import Clipped, Constant, CosineCycles, Plain, PolynomialDecay, Tamed
+from airbayes.samplers.step_size import as_step_size
 
+MINUS = -1e-3
 GRADIENT = jnp.array([[3.0, 4.0], [0.0, 0.0], [0.3, 0.4]])
 
 
@@ -31,3 +35,33 @@ def test_drifts_act_on_each_agents_whole_gradient():
 def test_tamed_drift_is_bounded_by_one_over_eta():
     huge = jnp.full((1, 4), 1e8)
     assert float(jnp.linalg.norm(Tamed()(huge, jnp.float32(0.01)))) <= 100.0 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: as_step_size(MINUS), "step size η must be positive and finite, got -0.001. Give a number such as"),
+        (lambda: as_step_size(np.float32(MINUS)), "got -0.001"),
+        (lambda: as_step_size(jnp.float32(MINUS)), "got -0.001"),
+        (lambda: Constant(MINUS), "got -0.001"),
+        (lambda: Constant(0), "got 0"),
+        (lambda: Constant(np.inf), "got inf"),
+        (lambda: Constant(np.nan), "got nan"),
+        (lambda: Constant(1e-60), "got 1e-60"),  # 0 in float32
+        (lambda: PolynomialDecay(MINUS, 10, 0.6), "step size η"),
+        (lambda: PolynomialDecay(1e-3, -10, 0.6), "offset b of the decay must be positive, got -10"),
+        (lambda: PolynomialDecay(1e-3, 10, -0.6), "power γ of the decay must be zero or more, got -0.6"),
+        (lambda: CosineCycles(1e-3, 0), "period c of the cycles must be at least 1, got 0"),
+        (lambda: CosineCycles(MINUS, 8), "step size η"),
+        (lambda: Clipped(-1.0), "largest norm c must be positive, got -1"),
+    ],
+)
+def test_impossible_numbers_are_refused(make, message):
+    with pytest.raises(AirbayesError, match=message):
+        make()
+
+
+def test_traced_step_sizes_are_not_looked_at():
+    """Cells of several step sizes are made and run in one program."""
+    found = jax.jit(jax.vmap(lambda eta: as_step_size(eta)(jnp.int32(0))))(jnp.array([1e-3, 2e-3]))
+    np.testing.assert_array_equal(found, np.array([1e-3, 2e-3], np.float32))

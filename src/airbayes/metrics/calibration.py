@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from airbayes.errors import AirbayesError
+from airbayes.metrics.check import check_predictions
 
 SCHEMES = ("equal-width", "equal-mass")
 
@@ -55,6 +56,7 @@ def reliability_bins(
         raise AirbayesError(f"Calibration needs at least 1 bin, got {bins}. The usual number is 15.")
     if scheme not in SCHEMES:
         raise AirbayesError(f"Unknown binning {scheme!r}. Choose one of {', '.join(SCHEMES)}.")
+    check_predictions(probabilities, labels)
     confidence = jnp.max(probabilities, axis=1)
     correct = jnp.argmax(probabilities, axis=1) == labels
     if scheme == "equal-width":

@@ -2,7 +2,7 @@
 
     accuracy = mean 1[argmax p = y]      Brier = mean Σ_c (p_c − 1[y = c])²      NLL = −mean log p_y
 
-Labels lie in 0..C−1; a jitted function cannot check that. A negative label marks padding, which counts for nothing, so
+Labels lie in 0..C−1; under jit nothing can check that. A negative label marks padding, which counts for nothing, so
 that test sets of different size can stand in one array. NaN in, NaN out: a diverged model must never look like a poor
 one. Ties in argmax go to the first class.
 """
@@ -10,14 +10,18 @@ one. Ties in argmax go to the first class.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from airbayes.metrics.check import check_labels, check_predictions
+
 
 def accuracy(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The fraction of examples whose most probable class is the label."""
+    check_labels(probabilities, labels)
     return mean_over_real(_hits(probabilities, labels), labels)
 
 
 def balanced_accuracy(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The mean over classes of the recall; classes without an example are left out."""
+    check_labels(probabilities, labels)
     member = _member(labels, probabilities.shape[1])
     count = jnp.sum(member, axis=0)
     hits = jnp.sum(jnp.where(member, _hits(probabilities, labels)[:, None], 0.0), axis=0)
@@ -26,6 +30,7 @@ def balanced_accuracy(probabilities: Float[Array, "example cls"], labels: Int[Ar
 
 def brier(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The multi-class Brier score, between 0 and 2; the uniform prediction scores 1 − 1/C."""
+    check_predictions(probabilities, labels)
     distance = jnp.sum((probabilities - _member(labels, probabilities.shape[1])) ** 2, axis=1)
     return mean_over_real(distance, labels)
 
@@ -36,12 +41,14 @@ def nll(probabilities: Float[Array, "example cls"], labels: Int[Array, " example
     p_y is raised to the smallest normal float (1.2e-38), because smaller numbers may be flushed to zero: a
     label of probability 0 costs 87.3 nats, not infinity. With log-probabilities at hand use `nll_from_log`.
     """
+    check_predictions(probabilities, labels)
     tiny = jnp.finfo(probabilities.dtype).tiny
     return nll_from_log(jnp.log(jnp.maximum(probabilities, tiny)), labels)
 
 
 def nll_from_log(log_probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The mean negative log-likelihood in nats, from normalised log p. Nothing is clipped: inf at p_y = 0."""
+    check_labels(log_probabilities, labels)
     return -mean_over_real(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1)[:, 0], labels)
 
 

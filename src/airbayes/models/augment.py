@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from airbayes.checks import check_count
 from airbayes.models.local_data import LocalData, draw_minibatch
+from airbayes.models.posterior import check_data
 
 
 class Augmentation(eqx.Module):
@@ -42,9 +44,14 @@ class AugmentedGradient(eqx.Module):
     augmentation: Augmentation
     batch_size: int = eqx.field(static=True, default=0)  # B; 0 takes all
 
+    def __check_init__(self):
+        check_count("The mini-batch B", self.batch_size, 0, "0 takes all data.")
+
     def __call__(
         self, keys: Key[Array, " agent"], theta: Float[Array, "agent param"], data: LocalData
     ) -> Float[Array, "agent param"]:
+        check_data(self.potential, theta, data)
+
         def one_agent(key, row, local):
             batch_key, augment_key = jax.random.split(key)
             if self.batch_size:

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from airbayes.checks import POSITIVE_FINITE, check_count, check_number
+from airbayes.errors import AirbayesError
 from airbayes.models.base import Model
 from airbayes.models.local_data import LocalData
 
@@ -25,6 +27,10 @@ class LinearRegression(Model):
     num_params: int = eqx.field(static=True)  # m, the number of features
     noise_std: float = eqx.field(static=True, default=1.0)  # σ
 
+    def __check_init__(self):
+        check_count("The number of features m", self.num_params)
+        check_number("The standard deviation σ of the noise", self.noise_std, POSITIVE_FINITE)
+
     def init(self, key: Key[Array, ""]) -> Float[Array, " param"]:
         return 0.1 * jax.random.normal(key, (self.num_params,))
 
@@ -34,6 +40,11 @@ class LinearRegression(Model):
         inputs: Float[Array, "example param"],
         targets: Float[Array, " example"],
     ) -> Float[Array, " example"]:
+        if targets.shape != inputs.shape[:-1]:
+            raise AirbayesError(
+                f"Targets of shape {list(targets.shape)} do not fit inputs of shape {list(inputs.shape)}: regression "
+                "takes one number per example. Of a column [example, 1] give targets[:, 0]."
+            )
         # A product and a sum over the last axis, not a matrix product: exact in float32 on any device (no TF32),
         # and independent of how many agents share the device.
         residual = targets - jnp.sum(inputs * theta, axis=-1)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Shaped
 
+from airbayes.checks import known
 from airbayes.errors import AirbayesError
 
 
@@ -25,8 +26,11 @@ class LocalData(eqx.Module):
         return jnp.sum(self.weights > 0, axis=-1).astype(jnp.float32)
 
 
-def stack_agents(inputs: list, targets: list, length: int = 0) -> LocalData:
-    """Pad the agents' own arrays to the longest, or to `length`, and stack them; agents may hold different numbers."""
+def stack_agents(inputs: list, targets: list, length: int = 0, num_classes: int | None = None) -> LocalData:
+    """Pad the agents' own arrays to the longest, or to `length`, and stack them; agents may hold different numbers.
+
+    With `num_classes` the targets must be labels, 0 to num_classes − 1.
+    """
     if len(inputs) != len(targets) or not inputs:
         raise AirbayesError(f"Need one input and one target array per agent, got {len(inputs)} and {len(targets)}.")
     counts = [len(rows) for rows in inputs]
@@ -41,11 +45,40 @@ def stack_agents(inputs: list, targets: list, length: int = 0) -> LocalData:
         rows = np.asarray(rows)
         return np.pad(rows, [(0, longest - len(rows))] + [(0, 0)] * (rows.ndim - 1))
 
+    stacked, real = np.stack([padded(rows) for rows in targets]), np.arange(longest) < np.array(counts)[:, None]
+    if num_classes is not None:
+        check_labels(stacked, real, num_classes)
     return LocalData(
         inputs=jnp.asarray(np.stack([padded(rows) for rows in inputs])),
-        targets=jnp.asarray(np.stack([padded(rows) for rows in targets])),
-        weights=jnp.asarray(np.arange(longest) < np.array(counts)[:, None], jnp.float32),
+        targets=jnp.asarray(stacked),
+        weights=jnp.asarray(real, jnp.float32),
     )
+
+
+def check_labels(
+    labels: Shaped[Array | np.ndarray, "..."], weights: Shaped[Array | np.ndarray, "agent example"], num_classes: int
+) -> None:
+    """Labels are integers 0 to C − 1, one per example. Their kind is always checked, their values unless traced.
+
+    An unchecked label of C has no gradient, and −1 would count as the last class: both look like a healthy run.
+    """
+    if labels.shape != weights.shape or not jnp.issubdtype(labels.dtype, jnp.integer):
+        raise AirbayesError(
+            f"Labels must be integers 0 to {num_classes - 1}, one per example, got {labels.dtype} of shape "
+            f"{list(labels.shape)} for examples {list(weights.shape)}. Of one-hot rows give rows.argmax(axis=-1)."
+        )
+    seen, real = known(labels), known(weights)
+    if seen is None or real is None:
+        return
+    wrong = np.argwhere(((seen < 0) | (seen >= num_classes)) & (real > 0))
+    if len(wrong):
+        agent, example = wrong[0]
+        least = seen[real > 0].min()
+        fix = f"Subtract {least} from all." if least > 0 else "Renumber the classes from 0, or leave the example out."
+        raise AirbayesError(
+            f"Example {example} of agent {agent} has the label {seen[agent, example]}: {num_classes} classes have "
+            f"labels 0 to {num_classes - 1}. {fix}"
+        )
 
 
 def pool_agents(data: LocalData) -> LocalData:
@@ -58,6 +91,11 @@ def draw_minibatch(key: Key[Array, ""], data: LocalData, batch_size: int, *, rep
 
     Without replacement an agent with fewer than B examples uses all of them, once.
     """
+    if not isinstance(data, LocalData):
+        raise AirbayesError(
+            f"Mini-batches are drawn from models.stack_agents(inputs, targets), not from a {type(data).__name__}. "
+            "Of data of another form use models.FullGradient."
+        )
     real = data.weights > 0
     if batch_size > real.shape[-1] and not replace:
         raise AirbayesError(f"A mini-batch of {batch_size} does not fit into {real.shape[-1]} examples; use fewer.")

@@ -6,6 +6,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from airbayes.checks import POSITIVE, checked
+
+_scale = checked("The scale s of a prior", POSITIVE, "inf is a flat prior.")
+
 
 class Prior(eqx.Module):
     """A log-density of θ, up to a constant."""
@@ -18,7 +22,7 @@ class Prior(eqx.Module):
 class GaussianPrior(Prior):
     """N(0, s² I); `scale` s is one number or one per parameter (for example 1/√fan_in)."""
 
-    scale: Float[Array, "..."] = eqx.field(default=1.0, converter=lambda s: jnp.asarray(s, jnp.float32))
+    scale: Float[Array, "..."] = eqx.field(default=1.0, converter=_scale)
 
     def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
         return -0.5 * jnp.sum((theta / self.scale) ** 2)
@@ -27,7 +31,7 @@ class GaussianPrior(Prior):
 class LaplacePrior(Prior):
     """Independent Laplace(0, s) on every parameter."""
 
-    scale: Float[Array, "..."] = eqx.field(default=1.0, converter=lambda s: jnp.asarray(s, jnp.float32))
+    scale: Float[Array, "..."] = eqx.field(default=1.0, converter=_scale)
 
     def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
         return -jnp.sum(jnp.abs(theta) / self.scale)

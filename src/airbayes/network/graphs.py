@@ -94,5 +94,19 @@ class Graph:
         return self.num_edges >= self.num_agents - 1 and int(self.components().max()) == 0
 
 
+def require_graph(graph: object) -> None:
+    """Other graphs are not ours yet: say how they become ours."""
+    if isinstance(graph, Graph):
+        return
+    kind = type(graph)
+    if kind.__module__.partition(".")[0] == "networkx":
+        how = "use network.from_networkx(graph)"
+    elif isinstance(graph, tuple) and graph and isinstance(graph[0], Graph):
+        how = "give its parts, as in build_mixing(*network.from_mixing_matrix(W))"
+    else:
+        how = "make one with network.from_edges or network.from_adjacency, or take network.ring(5)"
+    raise GraphError(f"A graph must be an airbayes.network.Graph, got a {kind.__module__}.{kind.__name__}: {how}.")
+
+
 def _pair(edge: Int[np.ndarray, " 2"]) -> str:
     return f"({edge[0]}, {edge[1]})"

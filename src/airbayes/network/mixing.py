@@ -17,7 +17,7 @@ from jax.sharding import AbstractMesh, Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 
 from airbayes.errors import GraphError
-from airbayes.network.graphs import Graph
+from airbayes.network.graphs import Graph, require_graph
 from airbayes.network.halo import AXIS, Halo, fetch, plan_halos
 from airbayes.network.spectrum import check_connected, check_contraction, per_edge
 from airbayes.network.weights import Weights, resolve
@@ -206,6 +206,7 @@ def build_mixing(
     `slots` and `max_edges` pad the table and the edge ids, so that several graphs stack. "auto" takes the
     table unless it would have over 1e6 entries, more than 7/8 of them padding, as for a star of 10⁵ agents.
     """
+    require_graph(graph)
     if check:
         check_connected(graph)
     resolved = resolve(graph, weights)
@@ -273,6 +274,8 @@ def shard_mixings(mixings: Sequence[Mixing], mesh: Mesh | AbstractMesh) -> list[
 
 def check_stack(graphs: Sequence[Graph]) -> int:
     """The slots of tables for all these graphs; raises GraphError where they cannot be stacked or are too large."""
+    for graph in graphs:
+        require_graph(graph)
     if len({graph.num_agents for graph in graphs}) != 1:
         raise GraphError(f"Only graphs of one size stack; these have {[g.num_agents for g in graphs]} agents.")
     slots = max(1, *(int(graph.degrees.max()) for graph in graphs))

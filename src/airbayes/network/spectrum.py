@@ -106,18 +106,28 @@ def second_eigenvalue(graph: Graph, edge_weights: EdgeWeights) -> float:
 
 def check_connected(graph: Graph) -> None:
     """Raise GraphError unless the graph is connected."""
-    sizes = np.bincount(graph.components())
-    if len(sizes) > 1:
+    if graph.components().any():
+        from_one = int(graph.degrees[0]) == 0  # nobody speaks of agent 0
         raise GraphError(
             "Gossip will not contract: second-largest |eigenvalue| is 1.0 ≥ 1. Is the graph connected? "
-            f"It has {len(sizes)} components, of {_few(sizes)} agents; join them or drop the loose agents."
+            f"It has {_components_of(graph)}; join them or drop the loose agents."
+            + " Agents are counted from 0: do these edges count from 1?"
+            * from_one
         )
 
 
 def check_contraction(graph: Graph, edge_weights: EdgeWeights) -> None:
     """Raise GraphError unless the second-largest |eigenvalue| of W is below 1."""
     weights = per_edge(graph, edge_weights)
-    check_connected(Graph(graph.num_agents, graph.edges[weights != 0]))
+    check_connected(graph)
+    unused = np.flatnonzero(weights == 0)
+    left = Graph(graph.num_agents, graph.edges[weights != 0]) if unused.size else graph
+    if left.components().any():
+        raise GraphError(
+            f"Gossip will not contract: the weight of edge {unused[0]}, {graph.edges[unused[0]].tolist()}, is 0, and "
+            f"without the edges of weight 0 the graph has {_components_of(left)}. Give positive weights; "
+            "try 'best-constant', 'max-degree' or 'metropolis'."
+        )
     if graph.num_agents == 1:
         return
     # Connected with positive weights: μ_min > 0, and μ_max ≤ max over edges of s_i + s_j (Anderson–Morley).
@@ -222,6 +232,14 @@ def _wide_extremes(graph: Graph, weights: Float[np.ndarray, " edge"]) -> tuple[f
     return float(min(ritz[0] * (1 + _TOLERANCE), _largest_bound(graph, weights))), smallest
 
 
-def _few(sizes: np.ndarray) -> str:
-    ordered = np.sort(sizes)[::-1].tolist()
-    return ", ".join(map(str, ordered[:4])) + (", …" if len(ordered) > 4 else "")
+def _components_of(graph: Graph) -> str:
+    """The sizes of the components, and who is in the smallest."""
+    labels = graph.components()
+    sizes = np.bincount(labels)
+    smallest = np.flatnonzero(labels == sizes.argmin()).tolist()
+    agents = f"agent{'s' * (len(smallest) > 1)} {_few(smallest)}"
+    return f"{len(sizes):,} components, of {_few(np.sort(sizes)[::-1].tolist())} agents, the smallest with {agents}"
+
+
+def _few(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:4])) + (", …" if len(numbers) > 4 else "")

@@ -14,9 +14,6 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from airbayes.errors import GraphError
-from airbayes.network import AnyMixing
-
 Info = dict[str, Float[Array, " agent"]]  # one number per agent and name, for people to look at
 
 
@@ -41,12 +38,6 @@ class Sampler(eqx.Module, Generic[StateT]):
     @abc.abstractmethod
     def step(self, key: Key[Array, ""], state: StateT, data: PyTree) -> tuple[StateT, Info]:
         """One synchronous step of all agents."""
-
-
-def require_mixing(mixing: object) -> None:
-    """A graph is not a mixing yet: say what to do instead of failing deep inside."""
-    if not isinstance(mixing, AnyMixing):
-        raise GraphError(f"mixing must come from network.build_mixing(graph), got a {type(mixing).__name__}.")
 
 
 def first_step() -> Int[Array, ""]:

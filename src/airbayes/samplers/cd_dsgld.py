@@ -16,11 +16,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.channel import Channel, ImpulsiveNoise, Jammed
-from airbayes.errors import AirbayesError, GraphError
+from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
 from airbayes.power import Gains, PowerPolicy, caps_of_rms, receiver_scale, row_rms
-from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.check_parts import check_network, check_part, check_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -82,9 +83,11 @@ class CDDSGLD(Sampler[State]):
     receiver: Receiver | None = None  # what it does about impulses and jammers; None trusts every block
 
     def __check_init__(self):
-        require_mixing(self.mixing)
-        if not isinstance(self.policy, PowerPolicy):
-            raise AirbayesError(f"policy must be a PowerPolicy such as power.Common(), got {self.policy!r}.")
+        check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
+        check_part("channel", self.channel, Channel, "channel.AWGN(snr_db=20.0)")
+        check_part("policy", self.policy, PowerPolicy, "power.Common()")
+        if self.receiver is not None:
+            check_part("receiver", self.receiver, Receiver, "samplers.ClippingReceiver(4.0)")
         if self.mixing.edge_weight is None:
             raise GraphError(
                 "CD-DSGLD needs one edge weight w: a signal reaches all neighbours with the same amplitude. "
@@ -92,6 +95,7 @@ class CDDSGLD(Sampler[State]):
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
+        check_theta(theta, self.mixing)
         return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:

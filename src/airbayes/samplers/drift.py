@@ -11,6 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from airbayes.checks import POSITIVE, checked
 from airbayes.samplers.base import row_norms
 
 
@@ -39,7 +40,7 @@ class Tamed(Drift):
 class Clipped(Drift):
     """The gradient, scaled down to a largest norm."""
 
-    max_norm: Float[Array, ""] = eqx.field(converter=lambda c: jnp.asarray(c, jnp.float32))  # c
+    max_norm: Float[Array, ""] = eqx.field(converter=checked("The largest norm c", POSITIVE))  # c
 
     def __call__(self, gradient: Float[Array, "agent param"], eta: Float[Array, ""]) -> Float[Array, "agent param"]:
         norms = row_norms(gradient)

@@ -10,7 +10,8 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, mix
-from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.check_parts import check_network, check_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -35,9 +36,10 @@ class DSGD(Sampler[State]):
     faults: Faults | None = None
 
     def __check_init__(self):
-        require_mixing(self.mixing)
+        check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
+        check_theta(theta, self.mixing)
         return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:

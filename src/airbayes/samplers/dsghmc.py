@@ -12,9 +12,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from airbayes.checks import POSITIVE_FINITE, checked
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
-from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.check_parts import check_network, check_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -46,15 +48,16 @@ class DSGHMC(Sampler[MomentumState]):
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
-    friction: Float[Array, ""] = eqx.field(converter=lambda g: jnp.asarray(g, jnp.float32))  # γ
+    friction: Float[Array, ""] = eqx.field(converter=checked("The friction γ", POSITIVE_FINITE))  # γ
     drift: Drift = Plain()
     outage: Outage | None = None
     faults: Faults | None = None
 
     def __check_init__(self):
-        require_mixing(self.mixing)
+        check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
 
     def init(self, theta: Float[Array, "agent param"]) -> MomentumState:
+        check_theta(theta, self.mixing)
         remembered = start_faults(self.faults, theta, self.mixing)
         return MomentumState(theta, first_step(), jnp.zeros_like(theta), faults=remembered)
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from airbayes.errors import AirbayesError
+
 Matrix = Float[np.ndarray, "dim dim"]
 Vector = Float[np.ndarray, " dim"]
 Marginal = Float[np.ndarray, " param"]
@@ -51,8 +53,16 @@ class AffineLaw:
     @functools.cached_property
     def stationary(self) -> tuple[Vector, Matrix]:
         """Mean and covariance as s → ∞, for additive noise only."""
-        if self.extra is not None or self.spectral_radius >= 1:
-            raise ValueError(f"No stationary law: ρ(M) = {self.spectral_radius:.4f}, extra = {self.extra}.")
+        if self.extra is not None:
+            raise AirbayesError(
+                "The stationary law is computed for additive noise only, and this law has multiplicative noise "
+                "(erased links, gain errors or mini-batches). Use law.at(steps, mean) with many steps."
+            )
+        if self.spectral_radius >= 1:
+            raise AirbayesError(
+                f"There is no stationary law: ρ(M) = {self.spectral_radius:.6g} ≥ 1, so the chain diverges. "
+                "Take a smaller step size η."
+            )
         from scipy.linalg import solve_discrete_lyapunov
 
         mean = np.linalg.solve(np.eye(len(self.offset)) - self.transition, self.offset)

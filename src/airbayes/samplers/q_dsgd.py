@@ -9,24 +9,27 @@ starts at x̂⁰ = θ⁰.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from airbayes.checks import NOT_NEGATIVE, checked
 from airbayes.compress import Compressor, TopTQSGD
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
-from airbayes.samplers.base import Info, Sampler, State, first_step, require_mixing, row_norms
+from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.check_parts import check_network, check_part, check_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
 from airbayes.samplers.step_size import StepSize, as_step_size
 
 Mode = Literal["memory", "own-value", "zero-fill"]
+MODES = get_args(Mode)
 
 
 def memory_update(
@@ -65,7 +68,7 @@ class QDSGD(Sampler[MemoryState]):
     mixing: AnyMixing
     top_t: Int[Array, " agent"]  # t_k, coordinates agent k may send in a block
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
-    consensus_step: Float[Array, ""] = eqx.field(converter=lambda g: jnp.asarray(g, jnp.float32))  # γ
+    consensus_step: Float[Array, ""] = eqx.field(converter=checked("The consensus step γ", NOT_NEGATIVE))  # γ
     mode: Mode = eqx.field(static=True, default="memory")
     compressor: Compressor = TopTQSGD()
     drift: Drift = Plain()
@@ -73,7 +76,10 @@ class QDSGD(Sampler[MemoryState]):
     faults: Faults | None = None
 
     def __check_init__(self):
-        require_mixing(self.mixing)
+        check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
+        if self.mode not in MODES:
+            raise AirbayesError(f"Q-DSGD has no mode {self.mode!r}; use one of {', '.join(map(repr, MODES))}.")
+        check_part("compressor", self.compressor, Compressor, "compress.TopTQSGD()")
         loses = self.faults is not None and (self.faults.bursts is not None or self.faults.churn is not None)
         if self.mode == "memory" and loses:
             raise AirbayesError(
@@ -82,6 +88,7 @@ class QDSGD(Sampler[MemoryState]):
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> MemoryState:
+        check_theta(theta, self.mixing)
         return MemoryState(theta, first_step(), theta, faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: MemoryState, data: PyTree) -> tuple[MemoryState, Info]:

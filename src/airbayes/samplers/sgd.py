@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.check_parts import check_rows, check_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.step_size import StepSize, as_step_size
 
@@ -30,7 +31,11 @@ class SGD(Sampler[State]):
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()
 
+    def __check_init__(self):
+        check_rows(self.gradient, self.drift)
+
     def init(self, theta: Float[Array, "agent param"]) -> State:
+        check_theta(theta)
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
+from airbayes.samplers.check_parts import check_rows, check_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.step_size import StepSize, as_step_size
 
@@ -35,7 +36,11 @@ class SGLD(Sampler[State]):
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
     drift: Drift = Plain()
 
+    def __check_init__(self):
+        check_rows(self.gradient, self.drift)
+
     def init(self, theta: Float[Array, "agent param"]) -> State:
+        check_theta(theta)
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:

@@ -4,13 +4,11 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, ArrayLike, Float, Int
 
-from airbayes.errors import AirbayesError
+from airbayes.checks import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, POSITIVE_FINITE, checked
 
-
-def _scalar(value) -> Float[Array, ""]:
-    return jnp.asarray(value, jnp.float32)
+_eta = checked("The step size η", POSITIVE_FINITE, "Give a number such as 1e-3, or a StepSize.")
 
 
 class StepSize(eqx.Module):
@@ -24,7 +22,7 @@ class StepSize(eqx.Module):
 class Constant(StepSize):
     """η_s = η."""
 
-    eta: Float[Array, ""] = eqx.field(converter=_scalar)
+    eta: Float[Array, ""] = eqx.field(converter=_eta)
 
     def __call__(self, step: Int[Array, ""]) -> Float[Array, ""]:
         return self.eta
@@ -33,9 +31,9 @@ class Constant(StepSize):
 class PolynomialDecay(StepSize):
     """η_s = η (1 + s/b)^(−γ): Welling and Teh's schedule; γ in (½, 1] lets SGLD converge."""
 
-    eta: Float[Array, ""] = eqx.field(converter=_scalar)
-    offset: Float[Array, ""] = eqx.field(converter=_scalar)  # b, in steps
-    power: Float[Array, ""] = eqx.field(converter=_scalar)  # γ
+    eta: Float[Array, ""] = eqx.field(converter=_eta)
+    offset: Float[Array, ""] = eqx.field(converter=checked("The offset b of the decay", POSITIVE))  # b, in steps
+    power: Float[Array, ""] = eqx.field(converter=checked("The power γ of the decay", NOT_NEGATIVE))  # γ
 
     def __call__(self, step: Int[Array, ""]) -> Float[Array, ""]:
         return self.eta * (1.0 + step / self.offset) ** (-self.power)
@@ -44,8 +42,10 @@ class PolynomialDecay(StepSize):
 class CosineCycles(StepSize):
     """η_s = η/2 (1 + cos(π (s mod c)/c)): cyclical exploration, restarting every c steps."""
 
-    eta: Float[Array, ""] = eqx.field(converter=_scalar)
-    period: Int[Array, ""] = eqx.field(converter=lambda c: jnp.asarray(c, jnp.int32))  # c, in steps
+    eta: Float[Array, ""] = eqx.field(converter=_eta)
+    period: Int[Array, ""] = eqx.field(  # c, in steps
+        converter=checked("The period c of the cycles", AT_LEAST_ONE, dtype=jnp.int32)
+    )
 
     def __call__(self, step: Int[Array, ""]) -> Float[Array, ""]:
         phase = (step % self.period) / self.period
@@ -53,10 +53,6 @@ class CosineCycles(StepSize):
         return jnp.maximum(0.5 * self.eta * (1.0 + jnp.cos(jnp.pi * phase)), 1e-3 * self.eta)
 
 
-def as_step_size(eta: StepSize | float) -> StepSize:
-    """A number means a constant step size; it must be positive."""
-    if isinstance(eta, StepSize):
-        return eta
-    if isinstance(eta, int | float) and not eta > 0:
-        raise AirbayesError(f"The step size η must be positive, got {eta}.")
-    return Constant(eta)
+def as_step_size(eta: StepSize | ArrayLike) -> StepSize:
+    """A number means a constant step size."""
+    return eta if isinstance(eta, StepSize) else Constant(eta)

@@ -1,0 +1,76 @@
+"""Numbers that users hand in, checked when they are handed in.
+
+Under jit and vmap a number is traced: it is not known yet, and not checked. So cells with other step sizes still run in
+one program, and a check costs a run nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, ArrayLike
+
+from airbayes.errors import AirbayesError
+from airbayes.text import printable
+
+
+class Rule(NamedTuple):
+    """What a number must be."""
+
+    text: str  # after "must be"
+    holds: Callable[[np.ndarray], np.ndarray]  # False for NaN, too
+
+
+POSITIVE = Rule("positive", lambda x: x > 0)
+POSITIVE_FINITE = Rule("positive and finite", lambda x: (x > 0) & (x < np.inf))
+NOT_NEGATIVE = Rule("zero or more", lambda x: x >= 0)
+AT_LEAST_ONE = Rule("at least 1", lambda x: x >= 1)
+
+
+def known(value: Any) -> np.ndarray | None:
+    """The value on the host; None while it is traced, or where other processes hold a part of it."""
+    for leaf in jax.tree.leaves(value):  # of a list, too
+        if isinstance(leaf, Tracer) or (isinstance(leaf, jax.Array) and not leaf.is_fully_addressable):
+            return None
+    return np.asarray(value)
+
+
+def check_number(what: str, value: ArrayLike, rule: Rule, fix: str = "", dtype: Any = np.float32) -> None:
+    """Refuse a known number, or an array with one, that breaks the rule once it is rounded to `dtype`."""
+    asked = known(value)
+    if asked is None:
+        return
+    if not (jnp.issubdtype(asked.dtype, jnp.floating) or jnp.issubdtype(asked.dtype, jnp.integer)):
+        raise AirbayesError(f"{what} must be a number, got {describe(value)}. {fix}".rstrip())
+    with np.errstate(over="ignore"):  # too large for float32 is inf
+        broken = ~rule.holds(asked.astype(dtype))
+    if broken.any():
+        raise AirbayesError(f"{what} must be {rule.text}, got {float(asked[broken][0]):.6g}. {fix}".rstrip())
+
+
+def checked(what: str, rule: Rule, fix: str = "", dtype: Any = jnp.float32) -> Callable[[ArrayLike], Array]:
+    """A converter of a module's field: to an array on the device, after a look at the number."""
+
+    def convert(value: ArrayLike) -> Array:
+        check_number(what, value, rule, fix, dtype)
+        return jnp.asarray(value, dtype)
+
+    return convert
+
+
+def check_count(what: str, value: object, least: int = 1, fix: str = "") -> None:
+    """Refuse what is no whole number, or a smaller one."""
+    if not isinstance(value, int | np.integer) or value < least:
+        raise AirbayesError(f"{what} must be an integer from {least} on, got {describe(value)}. {fix}".rstrip())
+
+
+def describe(value: object) -> str:
+    """A part of the wrong kind, for a message: short, and a class is told from an instance."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} (add parentheses to make one)"
+    if isinstance(value, str | int | float | None):
+        return printable(repr(value))
+    return f"a {type(value).__name__}"

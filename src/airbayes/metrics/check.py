@@ -1,0 +1,43 @@
+"""Are these probabilities and labels? Asked on the host, of what is known; nothing is asked under jit and vmap.
+
+NaN passes: a diverged model has NaN probabilities, and its scores are NaN.
+"""
+
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from airbayes.checks import known
+from airbayes.errors import AirbayesError
+
+TOLERANCE = 0.01  # of a sum of rounded probabilities; half precision is off by 1e-3
+
+
+def check_predictions(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> None:
+    """Rows of probabilities sum to one, and there is a label for each; negative labels are padding."""
+    check_labels(probabilities, labels)
+    seen = known(probabilities)
+    if seen is None:
+        return
+    total = seen.astype(np.float64).sum(axis=1)
+    wrong = np.flatnonzero((seen < -TOLERANCE).any(axis=1) | (np.abs(total - 1) > TOLERANCE))
+    if wrong.size:
+        row = wrong[0]
+        raise AirbayesError(
+            f"Row {row} holds no probabilities: its sum is {total[row]:.6g} and its least entry {seen[row].min():.6g}. "
+            "Of outputs of a network give jax.nn.softmax(outputs), of log-probabilities jnp.exp(log_probabilities)."
+        )
+
+
+def check_labels(scores: Float[Array, "example cls"], labels: Int[Array, " example"]) -> None:
+    """A label for each row, below the number of classes."""
+    if scores.ndim != 2 or labels.shape != scores.shape[:1]:
+        raise AirbayesError(
+            f"Predictions must be [example, class] with one label per example, got shapes {list(scores.shape)} "
+            f"and {list(labels.shape)}."
+        )
+    seen, classes = known(labels), scores.shape[1]
+    if seen is not None and seen.size and seen.max() >= classes:
+        raise AirbayesError(
+            f"Example {seen.argmax()} has the label {seen.max()}: {classes} classes have labels 0 to {classes - 1}. "
+            "Number classes from 0; a negative label marks padding."
+        )

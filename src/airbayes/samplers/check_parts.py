@@ -1,0 +1,77 @@
+"""What all samplers ask of their parts, asked when a sampler is made, and of θ⁰ when it is initialised.
+
+    gradient   (keys, θ, data) → ∇f_k(θ_k)       of potentials f_k with 1/N of the prior each, N agents in the network
+    θ⁰         [agent, param], float             one row per agent of the network
+
+Kinds and shapes only, which are known under jit and vmap, too.
+"""
+
+import jax.numpy as jnp
+
+from airbayes.checks import describe
+from airbayes.errors import AirbayesError, GraphError
+from airbayes.models import Posterior
+from airbayes.network import AnyMixing
+from airbayes.samplers.drift import Drift
+from airbayes.samplers.faults import Faults
+
+
+def check_part(name: str, part: object, kind: type, example: str) -> None:
+    """A part is an instance of a class of ours, or of a user's subclass of it."""
+    if not isinstance(part, kind):
+        raise AirbayesError(f"{name} must be a {kind.__name__} such as {example}, got {describe(part)}.")
+
+
+def check_rows(gradient: object, drift: object) -> None:
+    """The parts of every sampler."""
+    if isinstance(gradient, Posterior | type) or not callable(gradient):
+        raise AirbayesError(
+            "gradient must be a function (keys, theta, data) → ∇f [agent, param], such as "
+            f"models.FullGradient(posterior), got {describe(gradient)}."
+        )
+    check_part("drift", drift, Drift, "samplers.Tamed()")
+
+
+def check_network(gradient: object, drift: object, mixing: object, outage: object, faults: object) -> None:
+    """The parts of every sampler whose agents talk."""
+    if not isinstance(mixing, AnyMixing):
+        raise GraphError(f"mixing must come from network.build_mixing(graph), got {describe(mixing)}.")
+    check_rows(gradient, drift)
+    posterior, agents = _posterior_of(gradient), mixing.num_agents
+    if posterior is not None and posterior.num_agents != agents:
+        raise AirbayesError(
+            f"The posterior has num_agents = {posterior.num_agents}, but the network has {agents}: the prior would not "
+            f"be counted once. Use models.Posterior(..., num_agents={agents})."
+        )
+    if outage is not None and (isinstance(outage, type) or not callable(outage)):
+        raise AirbayesError(f"outage must be one such as samplers.LinkOutage(0.1), got {describe(outage)}.")
+    if faults is not None:
+        check_part("faults", faults, Faults, "samplers.Faults(late=samplers.Late(0.1, 3))")
+
+
+def check_theta(theta: object, mixing: AnyMixing | None = None) -> None:
+    """θ⁰ of every sampler; without a network it may have any number of rows."""
+    shape, dtype = getattr(theta, "shape", None), getattr(theta, "dtype", None)
+    agents = "agents" if mixing is None else mixing.num_agents
+    if shape is None or dtype is None:
+        raise AirbayesError(f"θ must be an array [agent, param], got {describe(theta)}. Use jnp.asarray(theta).")
+    if len(shape) != 2:
+        raise AirbayesError(
+            f"θ must have two axes, [agent, param], got shape {list(shape)}. "
+            f"To start all agents at one point: jnp.tile(point, ({agents}, 1))."
+        )
+    if dtype not in (jnp.float32, jnp.float64):
+        raise AirbayesError(f"θ must be float32, got {dtype}. Use theta.astype(jnp.float32).")
+    if mixing is not None and shape[0] != mixing.num_agents:
+        raise AirbayesError(
+            f"θ has {shape[0]} rows, but the network has {agents} agents. Give one row per agent, "
+            f"or build the mixing from a graph of {shape[0]} agents."
+        )
+
+
+def _posterior_of(gradient: object) -> Posterior | None:
+    """The potential below our gradients and whatever wraps them; None where it is a function of the user's own."""
+    part = gradient
+    while part is not None and not isinstance(part, Posterior):
+        part = getattr(part, "potential", getattr(part, "gradient", None))
+    return part
