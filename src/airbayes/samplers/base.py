@@ -17,7 +17,8 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from airbayes.errors import GraphError
 from airbayes.network import AnyMixing
 
-Info = dict[str, Float[Array, " agent"]]  # one number per agent and name, for people to look at
+Info = dict[str, Float[Array, " agent"]]
+"""What a step tells people: one number per agent and name. docs/api/samplers.md lists the names."""
 
 
 class State(eqx.Module):
