@@ -23,7 +23,7 @@ bench: $(VENV)/.run  ## speed: tables and bench.json in runs/bench
 	$(BIN)/airbayes bench --out runs/bench
 
 docs: $(VENV)/.docs  ## this documentation as a web site, in site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # else its theme advertises its successor
 
 lint: $(VENV)/.test  ## ruff and basedpyright
 	$(BIN)/ruff check .

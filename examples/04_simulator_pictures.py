@@ -12,6 +12,7 @@ from airbayes.report.gallery_figure import gallery_figure
 from airbayes.report.scan_figure import scan_figure
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+folder.mkdir(parents=True, exist_ok=True)  # before the work: a folder that cannot be made is found out at once
 config = SimulatorConfig()
 unhidden = dataclasses.replace(config, occlusion=0.0, truncation=0.0)
 pictures = {

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from airbayes import metrics, models, network, power, samplers
 from airbayes.channel import AWGN
 
-GREEN, RED, GREY = "#009E73", "#D55E00", "#777777"
+GREEN, ORANGE, GREY = "#009E73", "#D55E00", "#777777"
 AGENTS, NOISE_STD, ETA = 4, 0.5, 1e-3
 
 
@@ -56,7 +56,10 @@ def noise_picture() -> Figure:
     panels[0].set_title("No noise: an optimiser")
     panels[1].plot(*over_the_air(30.0, power.Common())[:, 1000::25].reshape(-1, 2).T, ".", color=GREEN, ms=3, alpha=0.6)
     panels[1].set_title("The receiver's noise, 30 dB: samples")
-    for policy, colour, name in [(power.Optimal(), RED, "paper's gains"), (power.Common(), GREEN, "one common gain")]:
+    for policy, colour, name in [
+        (power.Optimal(), ORANGE, "paper's gains"),
+        (power.Common(), GREEN, "one common gain"),
+    ]:
         cloud = over_the_air(10.0, policy)[:, 1000::25].reshape(-1, 2)
         panels[2].plot(*cloud.T, ".", color=colour, ms=3, alpha=0.6, label=name)
     panels[2].set_title("Too little power, 10 dB")

@@ -24,6 +24,22 @@ def test_python_blocks_run_one_after_the_other(page):
         exec(compile(block, page, "exec"), namespace)
 
 
+def test_an_experiment_runs_from_python():
+    code = blocks(ROOT / "docs" / "experiments.md", "python")[0]
+    namespace: dict = {}
+    exec(compile(code, "experiments.md", "exec"), namespace)
+    assert namespace["results"].sizes["topology"] == 2
+    assert float(namespace["results"].w2_agent.max()) < 0.5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_is_read_without_scrolling_sideways(page):
+    """So many characters fit beside the two menus of the site, on a screen of 1400 pixels."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```[^\n]*\n(.*?)^```$", text, re.M | re.S):
+        assert max(map(len, block.splitlines()), default=0) <= 113, block
+
+
 def test_readme_sample_samples_the_posterior(capsys):
     (code,) = blocks(ROOT / "README.md", "python")
     assert len(code.strip().splitlines()) <= 12

@@ -54,7 +54,7 @@ def followed(tmp_path_factory):
                     for line in code.replace("\\\n", " ").splitlines():
                         if line.startswith("airbayes "):
                             run(line, folder)
-        (load,) = blocks(ROOT / "docs" / "experiments.md", "python")  # the same kind of run, under another name
+        _, load = blocks(ROOT / "docs" / "experiments.md", "python")  # the same kind of run, under another name
         (folder / "runs" / "gaussian").symlink_to(folder / "runs" / "first")
         exec(compile(load, "experiments.md", "exec"), names)
     return folder, names, printed.getvalue()

@@ -82,6 +82,7 @@ class EdgeMixing(eqx.Module):
 
 
 AnyMixing = Mixing | EdgeMixing
+"""What `build_mixing` returns: graph and weights on the device."""
 PerLink = Float[Array, "*link"]  # [agent, slot] for Mixing, [link] for EdgeMixing
 
 

@@ -14,7 +14,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-Info = dict[str, Float[Array, " agent"]]  # one number per agent and name, for people to look at
+Info = dict[str, Float[Array, " agent"]]
+"""What a step tells people: one number per agent and name. docs/api/samplers.md lists the names."""
 
 
 class State(eqx.Module):

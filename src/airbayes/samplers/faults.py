@@ -97,6 +97,8 @@ class FaultState(eqx.Module):
 
 
 class Faults(eqx.Module):
+    """What goes wrong in a network besides outages; None where a fault does not happen."""
+
     bursts: Bursts | None = None
     churn: Churn | None = None
     late: Late | None = None

@@ -11,6 +11,7 @@ from airbayes.keys import Purpose, step_key
 from airbayes.network import AnyMixing, combine, link_mask, node_mask, one_way_mask
 
 Outage = Callable[[Key[Array, ""], AnyMixing], Float[Array, "*link"]]
+"""Which links are up at a step, (key, mixing) → 0/1 per link; None: all, always."""
 
 
 class LinkOutage(eqx.Module):

@@ -56,6 +56,8 @@ def own_value_update(
 
 
 class MemoryState(State):
+    """θ and x̂, what all neighbours know of it."""
+
     theta: Float[Array, "agent param"]
     step: Int[Array, ""]
     memory: Float[Array, "agent param"]  # x̂_k; unused outside `memory`

@@ -59,12 +59,12 @@ class MyPolicy(PowerPolicy):
         return Gains(rho, rho)  # the self term shrinks alike, so that rows sum to one
 
 
-class MySampler(Sampler):
+class MySampler(Sampler[State]):
     """DSGLD that talks only every `period` steps."""
 
     gradient: Callable
     mixing: AnyMixing
-    eta: Float[Array, ""] = eqx.field(converter=jnp.float32)
+    eta: Float[Array, ""] = eqx.field(converter=lambda value: jnp.asarray(value, jnp.float32))
     period: int = eqx.field(static=True, default=5)
 
     def init(self, theta):

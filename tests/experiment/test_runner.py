@@ -1,0 +1,75 @@
+"""A run from Python gives what the command line gives, in memory or in a folder."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from airbayes.cli.run import run_command
+from airbayes.errors import ConfigError, ResultsError
+from airbayes.experiment import ExperimentConfig, NetworkConfig, ProblemConfig, SamplingConfig, grid, run
+from airbayes.experiment.store import read_dataset
+from airbayes.experiment.toml_io import dump_config
+
+CONFIG = ExperimentConfig(
+    name="small",
+    methods=("dsgld",),
+    evaluations=2,
+    problem=ProblemConfig(kind="linear", features=2, examples=5),
+    network=NetworkConfig(agents=3, topologies=("ring",)),
+    sampling=SamplingConfig(steps=20, burn_in=10),
+)
+
+
+def test_the_same_as_the_command_without_its_words(tmp_path, capfd):
+    in_memory = run(CONFIG)
+    in_folder = run(CONFIG, tmp_path / "python")
+    assert capfd.readouterr() == ("", "")
+    assert in_memory.equals(in_folder)
+    assert in_memory.attrs.keys() == in_folder.attrs.keys()
+    assert np.isfinite(in_memory.w2_agent).any()
+    (tmp_path / "small.toml").write_text(dump_config(CONFIG), encoding="utf-8")
+    assert run_command([str(tmp_path / "small.toml"), "--out", str(tmp_path / "command"), "--quiet"]) == 0
+    by_command = read_dataset(tmp_path / "command")
+    assert by_command.equals(in_folder)
+    assert by_command.attrs.keys() == in_folder.attrs.keys()
+    kept = {path.name for path in (tmp_path / "python").iterdir() if not path.name.startswith(".")}
+    assert kept >= {"config.toml", "results.nc", "summary.json", "SHA256SUMS"}
+    assert "progress" not in kept
+
+
+def test_a_complete_folder_is_read_and_another_configuration_refused(tmp_path, monkeypatch):
+    first = run(CONFIG, tmp_path)
+
+    def ran_again(*args):
+        raise AssertionError("it was complete")
+
+    monkeypatch.setattr(grid, "run_variants", ran_again)
+    assert run(CONFIG, str(tmp_path)).equals(first)
+    with pytest.raises(ResultsError, match="seeds: 1 → 2"):
+        run(dataclasses.replace(CONFIG, seeds=2), tmp_path)
+
+
+def test_what_was_interrupted_goes_on(tmp_path, monkeypatch):
+    config = dataclasses.replace(CONFIG, methods=("dsgld", "sgld"))
+    real, seen = grid.run_batch, []
+
+    def stops_at_the_second(builder, ready, *rest):
+        seen.append(ready.cells[0].method)
+        if seen == ["dsgld", "sgld"]:
+            raise KeyboardInterrupt
+        return real(builder, ready, *rest)
+
+    monkeypatch.setattr(grid, "run_batch", stops_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        run(config, tmp_path)
+    assert run(config, tmp_path).equals(run(config))
+    assert seen == ["dsgld", "sgld", "sgld", "dsgld", "sgld"]
+
+
+def test_all_that_is_wrong_is_said_before_anything_is_written(tmp_path):
+    wrong = dataclasses.replace(CONFIG, seeds=0, evaluations=0)
+    with pytest.raises(ConfigError) as caught:
+        run(wrong, tmp_path / "out")
+    assert len(caught.value.problems) >= 2
+    assert not (tmp_path / "out").exists()
