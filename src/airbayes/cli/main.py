@@ -6,6 +6,7 @@ import sys
 from airbayes import __version__
 from airbayes.cli.commands import find_command, help_lines, load_command, unknown_command
 from airbayes.errors import AirbayesError
+from airbayes.leaving import anyone_at_work, leave_now
 from airbayes.text import printable
 
 MOST_LINE = 2000  # characters of one line of an error
@@ -24,22 +25,29 @@ options:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run a command; exit code 2 for bad input, 130 after Ctrl-C."""
-    args = list(sys.argv[1:] if argv is None else argv)
+    """Run a command and leave; without `argv` it is that of this process, which then has nothing else to do."""
+    code = _exit_code(list(sys.argv[1:] if argv is None else argv))
+    if argv is None and anyone_at_work():  # on what a run that was stopped does not need any more
+        leave_now(code)
+    sys.exit(code)
+
+
+def _exit_code(args: list[str]) -> int:
+    """Of a command, once it has run: 2 for bad input, 130 after Ctrl-C."""
     try:
         _check_arguments(args)
-        sys.exit(_dispatch(args))
+        return _dispatch(args)
     except AirbayesError as error:
         if "--debug" in args:
             raise
         sys.stderr.write(_message(error))
-        sys.exit(2)
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped at once. A run goes on from its last saved state: give the same command again.\n")
-        sys.exit(130)
+        return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        return 141
 
 
 def _dispatch(args: list[str]) -> int:

@@ -133,6 +133,7 @@ def _run(
     mesh = in_all(lambda: agents_mesh(config, options.devices))
     with StopRequest(options.time_limit) as stop, ExitStack() as held:
         journal = Journal(folder, options.checkpoint_every, stop, tell)
+        before = journal.standing()
 
         def begin() -> Literal["complete", "anew", "going on"]:
             held.enter_context(run_lock(folder, wait=engine.shard is not None, tell=tell))
@@ -167,8 +168,10 @@ def _run(
         except Stopped as stopped:
             if options.json and is_first():
                 say_done("stopped", folder, [], stopped.reason)
-            tell(f"Stopped by {stopped.reason}; everything is saved. Go on with:\n  {_again(args)}")
-            return STOPPED if stopped.reason.startswith(TIME_LIMIT) else INTERRUPTED
+            timed_out = stopped.reason.startswith(TIME_LIMIT)
+            saved = journal.standing() != before  # the first of several processes has the folder, and speaks
+            tell(f"Stopped by {stopped.reason}{_stopped_where(saved, timed_out)}\n  {_again(args)}")
+            return STOPPED if timed_out else INTERRUPTED
 
 
 def _run_share(
@@ -227,6 +230,17 @@ def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> Non
 
     console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
     show_tables(read_dataset(folder), config, console)
+
+
+def _stopped_where(saved: bool, timed_out: bool) -> str:
+    if saved:
+        return "; everything is saved. Go on with:"
+    if timed_out:
+        return (
+            ", before it had computed anything new: starting and compiling took all of it. What was there before is "
+            "kept. Go on with a longer --time-limit:"
+        )
+    return ", before it had computed anything new. Go on with:"
 
 
 def _again(args: list[str]) -> str:
