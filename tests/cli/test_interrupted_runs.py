@@ -140,7 +140,7 @@ def test_a_signal_saves_and_says_how_to_go_on(home: Path, number, code):
     assert f"airbayes run small.toml --out {out}" in text
     text = finish(home, out).stdout
     assert "Going on with the run" in text
-    assert "going on from step" in text or "done before" in text
+    assert "going on from step" in text or "on disk already" in text
     assert_same_results(home, out)
 
 

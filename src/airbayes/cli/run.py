@@ -25,7 +25,7 @@ from airbayes.cli.hosts import (
 )
 from airbayes.cli.launch import launch, stop_with_parent, without_place
 from airbayes.cli.progress import make_console
-from airbayes.cli.run_options import RunOptions, list_presets, load_experiment, parse_run
+from airbayes.cli.run_options import RunOptions, check_times, list_presets, load_experiment, parse_run
 from airbayes.errors import AirbayesError, ConfigError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
@@ -48,7 +48,8 @@ def run_command(args: list[str]) -> int:
             f"Name the experiment: {', '.join(PRESETS)} (airbayes run --list), or a .toml file.\n  {USAGE}"
         )
     if args[0] in ("-h", "--help"):
-        parse_run(ExperimentConfig(), "EXPERIMENT", ["--help"])
+        named = args[1] if len(args) > 1 and not args[1].startswith("-") else None
+        parse_run(load_experiment(named) if named else ExperimentConfig(), named or "EXPERIMENT", ["--help"])
     if args[0].startswith("-"):
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
     options, engine, config = parse_run(load_experiment(args[0]), args[0], args[1:])
@@ -58,6 +59,7 @@ def run_command(args: list[str]) -> int:
         )
     if options.quiet and options.verbose:
         raise AirbayesError("--quiet and --verbose exclude each other; give one.")
+    check_times(options)
     check_options(engine, force=options.force)
     check_paths(engine, config)
     if engine.on_cluster:  # the workers compute: this process is not to take the memory of a GPU from them
