@@ -26,11 +26,14 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        raise ResultsError(
-            f"Could not write {path}: {error.strerror or error}. Free some space or choose another place."
-        ) from error
+        raise not_written(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def not_written(path: Path, error: OSError) -> ResultsError:
+    """What is said of a file or folder that could not be written, wherever that happens."""
+    return ResultsError(f"Could not write {path}: {error.strerror or error}. Free some space or choose another place.")
 
 
 def read_limited(path: Path, most: int, error: type[AirbayesError] = ResultsError) -> bytes:

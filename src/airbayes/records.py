@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from airbayes.errors import ResultsError
-from airbayes.files import read_limited
+from airbayes.files import not_written, read_limited
 from airbayes.text import printable
 
 VERSION = 1
@@ -47,7 +47,7 @@ def write_record(path: Path, arrays: dict[str, np.ndarray], facts: dict) -> None
         os.replace(temporary, path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise ResultsError(f"Could not write {path}: {error.strerror or error}.") from error
+        raise not_written(path, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

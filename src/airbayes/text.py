@@ -1,4 +1,8 @@
-"""Text from files, which may hold anything, made safe to show."""
+"""Text from files, which may hold anything, made safe to show; text of our own, made to fit."""
+
+import re
+import shutil
+import textwrap
 
 MAX_NAME = 1000  # characters
 
@@ -12,6 +16,21 @@ def printable(text: str, limit: int = 60) -> str:
 def plural(count: int, noun: str) -> str:
     """1 cell, 2 cells, 1,000 cells."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def fitted(text: str) -> str:
+    """Lines that are longer than the terminal go on below; in a list ("name  what it is") below what it is."""
+    room, lines = max(shutil.get_terminal_size().columns, 40), []
+    for line in text.splitlines():
+        if len(line) <= room:
+            lines.append(line)
+            continue
+        head = re.match(r"\s*(\S+( \S+)*\s{2,})?", line)
+        hang = " " * (head.end() if head else 0)
+        lines += textwrap.wrap(
+            line, room, subsequent_indent=hang, break_on_hyphens=False, break_long_words=False, drop_whitespace=True
+        )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def is_name(text: str) -> bool:

@@ -1,16 +1,20 @@
 """The command as people use it: exit codes, messages, files."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import warnings
+from contextlib import suppress
 
 import pytest
 from experiment.made_folder import write_made
 
 from airbayes.cli.commands import COMMANDS, load_command
-from airbayes.cli.main import main
+from airbayes.cli.main import main, say_warnings
+from airbayes.cli.progress import make_console
 
 SMALL = [
     "--sampling.steps=60",
@@ -69,7 +73,7 @@ FEW = ["--sampling.steps=12", "--sampling.burn-in=4", "--sampling.thin=1", "--sa
 def test_what_replaces_other_results_can_be_stopped_and_goes_on(tmp_path, capsys):
     """The first command needs --force, the one that goes on must not have it: it would start over."""
     folder = write_made(tmp_path / "out", 0, 1)
-    other = ["run", "gaussian", "--methods", "sgld", "--out", str(folder), "--time-limit=0", *FEW]
+    other = ["run", "gaussian", "--methods", "sgld", "--out", str(folder), "--time-limit=0.001", *FEW]
     assert run(*other) == 2
     assert "holds results of another configuration" in capsys.readouterr().err
     assert run(*other, "--force") == 75
@@ -176,6 +180,10 @@ def test_list_help_and_version(capsys):
         (["run", "gaussian", "--json", "--dry-run"], "--dry-run runs nothing"),
         (["fly"], "Unknown command 'fly'. Commands: run, "),
         (["perdict"], "Did you mean predict?"),
+        (["--debug", "run", "gaussian"], "Unknown option --debug. Options follow their command"),
+        (["run", "gaussian", "--time-limit", "0"], "--time-limit 0: give the seconds after which to stop"),
+        (["run", "gaussian", "--time-limit", "nan"], "--time-limit nan: give"),
+        (["run", "gaussian", "--checkpoint-every=-1"], "--checkpoint-every -1: give seconds between states"),
     ],
 )
 def test_bad_input_is_one_clear_message_and_exit_code_2(args, says, tmp_path, monkeypatch, capsys):
@@ -196,6 +204,46 @@ def test_wrong_option_suggests_the_right_one(capsys):
     assert run("run", "gaussian", "--sampling.etta", "1") == 2
     text = "".join(capsys.readouterr())
     assert "sampling.eta" in text
+
+
+def test_help_is_a_word_too_and_knows_the_experiment(capsys):
+    assert run("help") == 0
+    assert "commands:" in capsys.readouterr().out
+    assert run("help", "cite") == 0
+    assert "usage: airbayes cite" in capsys.readouterr().out
+    assert run("run", "--help", "gaussian") == 0
+    assert "usage: airbayes run gaussian" in capsys.readouterr().out
+
+
+def test_letters_that_the_encoding_lacks_are_spelt_out(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    assert run("--help") == 0
+    sys.stdout.flush()
+    assert rb"samples of \u03b8" in raw.getvalue()
+
+
+def test_a_reader_that_leaves_is_no_failure(monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    stream = os.fdopen(writing, "w")
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(BrokenPipeError):  # which `main` answers with 141; rich exits with 1
+        make_console().print("a table")
+    with suppress(BrokenPipeError):
+        stream.close()
+
+
+def test_warnings_are_lines_and_quiet_has_none(monkeypatch, capsys):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        say_warnings()
+        warnings.warn("Programs are not kept.", stacklevel=1)
+        assert capsys.readouterr().err == "warning: Programs are not kept.\n"
+        say_warnings(quiet=True)
+        warnings.warn("Programs are not kept.", stacklevel=1)
+        assert capsys.readouterr().err == ""
 
 
 def test_debug_shows_the_traceback():

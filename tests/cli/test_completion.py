@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -15,7 +16,9 @@ import pytest
 from airbayes.experiment.presets import PRESETS
 
 Ask = Callable[..., list[str]]
-FILES = {"mine.toml", "run"}  # `run`: a folder named like a command
+FILES = {"mine.toml", "my file.toml", "run"}  # `run`: a folder named like a command
+GRAPHS = {"full", "star", "ring", "line", "grid", "random_geometric", "erdos_renyi", "small_world"}
+POLICIES = {"optimal", "truncated", "common"}
 SECONDS = 30.0
 
 
@@ -38,7 +41,7 @@ def ask_bash(script: Path, words: list[str], folder: Path) -> list[str]:
     code = f"source {script}; {given}; _airbayes; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout.splitlines()
 
 
 def ask_fish(script: Path, words: list[str], folder: Path) -> list[str]:
@@ -91,7 +94,7 @@ def ask_zsh(script: Path, words: list[str], folder: Path) -> list[str]:
         if shell.poll() is None:
             shell.kill()
             pytest.fail(f"zsh did not answer: {said[-500:]!r}")
-    return [line for line in offered.read_text().splitlines() if line]
+    return [line.replace("\\ ", " ") for line in offered.read_text().splitlines() if line]
 
 
 ASK = {"bash": ask_bash, "zsh": ask_zsh, "fish": ask_fish}
@@ -103,6 +106,7 @@ def ask(request, scripts, tmp_path) -> Ask:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed (Debian: apt-get install {shell})")
     (tmp_path / "mine.toml").touch()
+    (tmp_path / "my file.toml").touch()
     (tmp_path / "run").mkdir()
     return lambda *words: ASK[shell](scripts[shell], ["airbayes", *words], tmp_path)
 
@@ -125,10 +129,33 @@ def test_files_are_offered_where_files_belong(ask):
     assert set(ask("report", "run", "--o")) == {"--out", "--open", "--objects"}
 
 
+def test_lists_are_completed_to_their_end(ask):
+    assert {"dsgld", "cd_dsgld", "q_dsgd", "local_sgd"} <= set(ask("run", "gaussian", "--methods", ""))
+    assert set(ask("run", "gaussian", "--policies", "optimal", "")) == POLICIES
+    assert set(ask("run", "gaussian", "--engine", "local", "")) == FILES  # takes one value
+    assert set(ask("run", "quick", "--network.topologies", "")) == GRAPHS
+    assert set(ask("plan", "")) == {*GRAPHS, *FILES}
+    assert set(ask("new", "mine", "--preset", "")) == set(PRESETS)
+
+
+def test_options_are_offered_in_the_order_of_the_help(scripts):
+    text = scripts["bash"].read_text()
+    assert text.index("--out") < text.index("--engine") < text.index("--methods") < text.index("--problem.kind")
+
+
+def test_values_after_an_equals_sign_and_values_with_blanks(scripts, tmp_path):
+    offered = ask_bash(scripts["bash"], ["airbayes", "run", "gaussian", "--policies", "=", "o"], tmp_path)
+    assert offered == ["optimal"]
+    assert set(ask_bash(scripts["bash"], ["airbayes", "run", "quick", "--policies", "="], tmp_path)) == POLICIES
+    assert "cd_dsgld common" in ask_bash(scripts["bash"], ["airbayes", "bench", "--methods", ""], tmp_path)
+    assert "machine’s floors" in scripts["zsh"].read_text()
+
+
 def test_all_shells_know_the_same(scripts):
     for shell, path in scripts.items():
         text = path.read_text()
         option = "-l sampling.burn-in" if shell == "fish" else "--sampling.burn-in"
-        for expected in ("plan", "paper-real", option, "free-space log-distance", "simulate"):
+        for expected in ("plan", "paper-real", option, "simulate"):
             assert expected in text
+        assert re.search(r"free-space( |\\n)log-distance", text)
         assert text.count("'") % 2 == 0

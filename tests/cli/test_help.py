@@ -19,6 +19,14 @@ def test_no_line_is_longer_than_the_terminal(words, monkeypatch, capsys):
     assert not re.search(r"\(default: (none|False|True)?\)", shown)
 
 
+@pytest.mark.parametrize("words", [["--help"], ["data", "--help"], ["completion", "--help"], ["run", "--list"]])
+def test_what_is_written_by_hand_fits_a_narrow_terminal(words, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        main(words)
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 60] == []
+
+
 def test_sentences_flow_whatever_the_lines_of_the_source(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit):

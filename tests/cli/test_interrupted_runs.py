@@ -140,7 +140,7 @@ def test_a_signal_saves_and_says_how_to_go_on(home: Path, number, code):
     assert f"airbayes run small.toml --out {out}" in text
     text = finish(home, out).stdout
     assert "Going on with the run" in text
-    assert "going on from step" in text or "done before" in text
+    assert "going on from step" in text or "on disk already" in text
     assert_same_results(home, out)
 
 
@@ -150,6 +150,60 @@ def test_a_time_limit_stops_cleanly(home: Path):
     assert "time limit" in stopped.stdout
     assert finish(home, "limited").returncode == 0
     assert_same_results(home, "limited")
+
+
+SLOW = """
+import sys, time
+import airbayes.experiment.journal as journal
+import airbayes.experiment.ready as ready
+from airbayes.cli.main import main
+def prepare(*given):
+    print("compiling", flush=True)
+    time.sleep({seconds})
+{more}
+ready.prepare = prepare
+sys.argv = ["airbayes", "run", "small.toml", "--out", {out!r}, *{words!r}]
+main()
+"""
+
+
+def compiling(home: Path, out: str, *words: str, more: str = "") -> subprocess.Popen:
+    """A run with a compiler that takes longer than any test waits; it has begun when this returns."""
+    program = SLOW.format(seconds=2 * LIMIT_S, out=out, words=words, more=more)
+    environment = os.environ | {"AIRBAYES_CACHE": "off", "JAX_PLATFORMS": "cpu"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    running = subprocess.Popen([sys.executable, "-c", program], cwd=home, env=environment, **pipes)
+    assert running.stdout is not None
+    assert any("compiling" in line for line in running.stdout)
+    return running
+
+
+@pytest.mark.parametrize("words", [(), ("--shard", "0/2")])
+def test_whoever_stops_a_run_does_not_wait_for_the_compiler(home: Path, words):
+    running = compiling(home, "compiling" + "".join(words[:1]), *words)
+    running.send_signal(signal.SIGINT)
+    text, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 130, text
+    assert "Stopped by Ctrl-C, before it had computed anything new. Go on with:" in text
+
+
+def test_a_time_limit_that_compiling_takes_up_is_told(home: Path):
+    running = compiling(home, "compiling-limit", "--time-limit", "5")
+    text, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 75, text
+    assert "Go on with a longer --time-limit:" in text
+
+
+def test_a_second_ctrl_c_is_the_end_also_of_the_compiler(home: Path):
+    deaf = "journal.Journal.check = lambda self: None"  # the first one is not acted on
+    running = compiling(home, "compiling-twice", more=deaf)
+    running.send_signal(signal.SIGINT)
+    assert running.stdout is not None
+    assert any("steps under way are finished" in line for line in running.stdout)
+    running.send_signal(signal.SIGINT)
+    text, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 130, text
+    assert "Stopped at once." in text
 
 
 def test_damaged_states_are_named_and_passed_over(home: Path):

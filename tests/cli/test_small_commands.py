@@ -60,6 +60,16 @@ def test_no_compiler_is_a_thing_that_is_missing(monkeypatch):
     assert (finding.status, "apt install g++" in finding.text) == ("missing", True)
 
 
+def test_findings_hang_below_each_other_and_a_cpu_is_one(monkeypatch, capsys):
+    finding = doctor.Finding("lidar", "missing", "reading Argoverse 2: needs pyarrow; " * 5)
+    monkeypatch.setattr(doctor, "examine", lambda: iter([finding]))
+    assert run("doctor") == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert len(first) <= 120
+    assert second.startswith(" " * 22)
+    assert "cpu cpu" not in doctor._devices().text
+
+
 def test_a_check_that_raises_is_a_finding():
     def fails():
         raise RuntimeError("no such device\nand more")
@@ -141,6 +151,12 @@ def test_a_commented_file_is_the_configuration_it_was_made_of(name):
     assert max(len(line) for line in text.splitlines() if line.startswith("#")) <= 120
 
 
+def test_commands_to_paste_are_quoted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "c", "--out", "sub dir") == 0
+    assert "airbayes run 'sub dir/c.toml' --dry-run" in capsys.readouterr().out
+
+
 def test_the_template_is_part_of_the_package():
     assert (Path(templates.__file__).parent / "parts.py").is_file()
 
@@ -188,6 +204,8 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
         (["data", "simulat"], "Unknown command 'simulat'. Did you mean simulate?"),
         (["cite", "quick", "more"], "'more': more arguments than expected."),
         (["cite", "runs/absent"], "There is no preset, folder or file 'runs/absent'. Name a results folder"),
+        (["new", "1abc"], "begin with a letter from a to z or A to Z"),
+        (["bench", "--only", "c", "--methods", "dsgld"], "--methods chooses in section b, which --only c leaves out."),
         (["cite", "absent.toml"], "There is no preset, folder or file 'absent.toml'."),
     ],
 )

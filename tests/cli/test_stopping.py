@@ -13,7 +13,7 @@ def test_the_second_ctrl_c_stops_at_once(capsys):
         assert stop() is None
         signal.raise_signal(signal.SIGINT)
         assert stop() == "Ctrl-C"
-        assert "finishing the steps under way" in capsys.readouterr().err
+        assert "steps under way are finished" in capsys.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before

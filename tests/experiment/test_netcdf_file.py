@@ -1,5 +1,8 @@
 """Our own netCDF-4: xarray reads in it what we wrote, we read what xarray writes; what we do not know is refused."""
 
+import errno
+import resource
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from airbayes.errors import ResultsError
 from airbayes.experiment.netcdf_file import read_netcdf, write_netcdf
+from airbayes.experiment.results_file import write_dataset
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -90,3 +95,22 @@ def test_other_types_and_encodings_are_refused(tmp_path):
         del file["score"].attrs["DIMENSION_LIST"]
     with pytest.raises(ValueError, match="score does not name its dimensions"):
         read_netcdf(tmp_path / "a.nc")
+
+
+@pytest.mark.parametrize("room", [0, 100, 4000, 20_000])
+def test_a_disk_that_is_full_is_told_as_for_all_files(tmp_path, room):
+    """A limit on the size of files stands in for it. HDF5 notices it at a write, or only when the file is closed."""
+    many = xr.Dataset({f"a{i}": (("x",), np.random.default_rng(i).normal(size=50)) for i in range(100)})
+    before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        with pytest.raises(
+            ResultsError, match=r"Could not write .*results.nc: File too large. Free some space"
+        ) as told:
+            write_dataset(tmp_path / "results.nc", many)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert isinstance(told.value.__cause__, OSError)
+    assert told.value.__cause__.errno == errno.EFBIG
+    assert not list(tmp_path.iterdir())

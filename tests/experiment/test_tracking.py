@@ -15,7 +15,14 @@ from airbayes.experiment.config import ExperimentConfig, NetworkConfig, Sampling
 from airbayes.experiment.grid import run_grid, run_variants
 from airbayes.experiment.journal import Journal, Stopped
 from airbayes.experiment.reporter import Several, Silent
-from airbayes.experiment.tracking import EVENTS, EventFile, TrackingReporter, check_trackers, open_trackers
+from airbayes.experiment.tracking import (
+    EVENTS,
+    EventFile,
+    TrackingReporter,
+    check_trackers,
+    open_trackers,
+    tracked_in,
+)
 from airbayes.experiment.tracking.event_file import read_events
 from airbayes.experiment.tracking.tensorboard import run_name
 
@@ -176,3 +183,12 @@ def test_w2_of_a_linear_problem_is_told_while_it_runs():
         assert result.metrics is not None
         assert last.values[result.cell] == result.metrics.scalars["w2_agent"]
     assert np.unique(list(last.values.values())).size == 2
+
+
+def test_what_was_tracked_is_named_with_how_to_look_at_it(tmp_path):
+    folder = tmp_path / "my run"
+    folder.mkdir()
+    (folder / "mlflow.db").touch()
+    found = tracked_in(["tensorboard", "mlflow"], folder)
+    assert found == {"mlflow.db": f"mlflow ui --backend-store-uri 'sqlite:///{folder}/mlflow.db'"}
+    assert tracked_in([], folder) == {}

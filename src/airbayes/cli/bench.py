@@ -47,6 +47,12 @@ def bench_command(args: list[str]) -> int:
         "blackjax, posteriors) are skipped with the reason. About ten minutes on 2 cores; see docs/performance.md.",
         args=args,
     )
+    for name, section in (("methods", "b"), ("blocks", "d")):
+        if getattr(options, name) and options.only and section not in options.only:
+            raise AirbayesError(
+                f"--{name} chooses in section {section}, which --only {' '.join(options.only)} leaves out. "
+                f"Add {section} to --only, or leave out --{name}."
+            )
     if str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/bench.")
     # JAX reads these once, at start. It would take most of a GPU's memory at once and leave little to the peers, and a

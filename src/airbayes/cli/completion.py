@@ -13,6 +13,7 @@ from typing import NamedTuple
 from airbayes.cli.commands import COMMANDS, load_command
 from airbayes.cli.mistakes import columns
 from airbayes.errors import AirbayesError
+from airbayes.text import fitted
 
 USAGE = """\
 airbayes completion: let your shell complete commands, presets and options.
@@ -20,13 +21,16 @@ airbayes completion: let your shell complete commands, presets and options.
 usage: airbayes completion bash|zsh|fish
 
 bash:
-  airbayes completion bash > ~/.local/share/bash-completion/completions/airbayes
+  airbayes completion bash \\
+    > ~/.local/share/bash-completion/completions/airbayes
 zsh, into a folder that is in $fpath before compinit:
   airbayes completion zsh > ~/.zfunc/_airbayes
 fish:
-  airbayes completion fish > ~/.config/fish/completions/airbayes.fish
+  airbayes completion fish \\
+    > ~/.config/fish/completions/airbayes.fish
 """
-WIDTH = "200"  # of the help that is read: no option is cut
+WIDTH = "129"  # of the help that is read: no option is cut, and boxes do not stand side by side yet
+GRAPHS = ("full", "star", "ring", "line", "grid", "random_geometric", "erdos_renyi", "small_world")  # or CSV files
 
 
 class Page(NamedTuple):
@@ -37,6 +41,7 @@ class Page(NamedTuple):
     options: dict[str, tuple[str, ...]]  # name → its values, where they are few and known
     values: tuple[str, ...]  # of the first argument: presets, subcommands
     takes_files: bool = True  # whether the first argument may be a file or folder
+    lists: frozenset[str] = frozenset()  # options that take several values
 
     @property
     def name(self) -> str:
@@ -47,7 +52,7 @@ def completion_command(args: list[str]) -> int:
     from airbayes.cli.completion_scripts import SCRIPTS
 
     if not args or args[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE)
+        sys.stdout.write(fitted(USAGE))
         return 0 if args else 2
     if len(args) > 1 or args[0] not in SCRIPTS:
         raise AirbayesError(f"Unknown shell {' '.join(args)!r}. Shells: {', '.join(SCRIPTS)}.")
@@ -67,10 +72,16 @@ def pages() -> Iterator[Page]:
         text = _help(run, [])
         below = subcommands(text)
         first = tuple(below) or (tuple(PRESETS) if command.name in ("run", "cite") else ())
-        more = {"--list": ()} if command.name == "run" else {}
-        yield Page((command.name,), command.summary, options_of(text) | more, first, not below)
+        if command.name == "plan":
+            first = GRAPHS
+        more = {
+            "run": {"--list": (), "--network.topologies": GRAPHS},
+            "new": {"--preset": tuple(PRESETS)},
+        }.get(command.name, {})
+        yield Page((command.name,), command.summary, options_of(text) | more, first, not below, lists_of(text))
         for name, summary in below.items():
-            yield Page((command.name, name), summary, options_of(_help(run, [name])), ())
+            text = _help(run, [name])
+            yield Page((command.name, name), summary, options_of(text), (), lists=lists_of(text))
 
 
 def _help(run, words: list[str]) -> str:
@@ -86,10 +97,19 @@ def _help(run, words: list[str]) -> str:
 def options_of(text: str) -> dict[str, tuple[str, ...]]:
     """Options at the beginning of a line of help or of a box in it, with the values in braces after them."""
     found: dict[str, tuple[str, ...]] = {"--help": ()}
-    for name, rest in re.findall(r"(?:^|│) (?:-\w, )?(--[a-z][\w.-]*)([^│\n]*)", text, re.M):
+    for name, rest in _options(text):
         values = next((v for v in re.findall(r"\{([^{}]+)\}", rest.split("  ")[0]) if v != "None"), "")
         found[name] = tuple(values.split(",")) if values else ()
     return found
+
+
+def lists_of(text: str) -> frozenset[str]:
+    """Options that can be followed by several values: they stand in brackets."""
+    return frozenset(name for name, rest in _options(text) if rest.startswith(" ["))
+
+
+def _options(text: str) -> list[tuple[str, str]]:
+    return re.findall(r"(?:^|│) (?:-\w, )?(--[a-z][\w.-]*)([^│\n]*)", text, re.M)
 
 
 def subcommands(text: str) -> dict[str, str]:

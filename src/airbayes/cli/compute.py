@@ -24,7 +24,7 @@ from airbayes.experiment.sample_files import FOLDER as SAMPLES
 from airbayes.experiment.store import STRANGE, read_dataset, read_graphs, write_partial_results, write_results
 from airbayes.experiment.strange import measure_own_strange
 from airbayes.experiment.team import TeamJournal, wait_for_all
-from airbayes.experiment.tracking import EVENTS
+from airbayes.experiment.tracking import EVENTS, tracked_in
 from airbayes.report.beside import write_beside
 from airbayes.report.claims_show import show_claims
 from airbayes.report.files import show_tables
@@ -88,8 +88,12 @@ def compute(
         show_claims(beside.records, console)
     folders = [name for name in (PREDICTIONS, SAMPLES) if (folder / name).is_dir()]
     names = ["summary.json", "results.nc", SUMS, "config.toml", EVENTS, *beside.names, *folders, *strange, REPORT]
+    tracked = tracked_in(options.track, folder)
+    names += tracked
     console.print(f"\nWritten to {folder}: {', '.join(names)}")
     console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)
+    for file, way in tracked.items():
+        console.print(f"Look at {file} with: {way}", markup=False, soft_wrap=True)
     if options.json:
         say_done("complete", folder, names)
     if several_processes():

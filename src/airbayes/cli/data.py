@@ -14,7 +14,7 @@ from airbayes.data.object_file import save_objects
 from airbayes.data.objects import ObjectSet
 from airbayes.errors import AirbayesError
 from airbayes.folders import check_writable
-from airbayes.text import printable
+from airbayes.text import fitted, printable
 
 USAGE = """\
 airbayes data: point clouds of objects.
@@ -83,7 +83,7 @@ def data_command(args: list[str]) -> int:
     console = make_console()
     commands = {"simulate": _simulate, "inspect": _inspect, "convert": _convert}
     if not args or args[0] in ("-h", "--help"):
-        console.out(USAGE, end="", highlight=False)
+        console.out(fitted(USAGE), end="", highlight=False)
         return 0 if args else 2
     if args[0] not in commands:
         meant = did_you_mean(args[0], list(commands))

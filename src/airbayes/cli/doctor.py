@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from importlib import metadata
@@ -31,6 +32,7 @@ FEATURES = {  # extra → what it is for
     "export": "`airbayes export`, models as ONNX",
 }
 FOR_DEVELOPERS = ("test", "docs")
+HANG = 22  # columns before the text of a finding
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -64,7 +66,9 @@ def doctor_command(args: list[str]) -> int:
         findings.append(finding)
         if not options.json:
             console.print(f"{finding.status:8} ", style=STYLES[finding.status], end="")
-            console.print(f"{finding.about:12} {finding.text}", soft_wrap=True)
+            room = max(console.width - HANG, 20)
+            lines = textwrap.wrap(finding.text, room, break_long_words=False, break_on_hyphens=False)
+            console.print(f"{finding.about:12} " + f"\n{' ' * HANG}".join(lines), soft_wrap=True)
     broken = sum(finding.status == BROKEN for finding in findings)
     if options.json:
         found = {"sound": not broken, "findings": [dataclasses.asdict(finding) for finding in findings]}
@@ -186,7 +190,8 @@ def _cache() -> Finding:
 def _devices() -> Finding:
     import jax
 
-    return Finding("devices", OK, ", ".join(f"{each.platform} {each.device_kind}" for each in jax.devices()))
+    named = [[each.platform, each.device_kind] for each in jax.devices()]
+    return Finding("devices", OK, ", ".join(" ".join(dict.fromkeys(names)) for names in named))  # no "cpu cpu"
 
 
 def _compiler() -> Finding:

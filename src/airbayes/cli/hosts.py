@@ -16,6 +16,7 @@ from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions
 from airbayes.experiment.validate_sharding import sharding_problems
+from airbayes.leaving import leave_now
 
 if TYPE_CHECKING:
     from jax.sharding import Mesh
@@ -186,7 +187,7 @@ def leaving_together(debug: bool) -> Iterator[None]:
                 traceback.print_exc()
             if (words := _last_words(error)) and may_speak():
                 sys.stderr.write(words)
-        _exit_now(_code(error))
+        leave_now(_code(error))  # without waiting for the other processes
 
 
 def _last_words(error: BaseException) -> str:
@@ -213,11 +214,3 @@ def _who() -> str:
     import jax
 
     return f"process {jax.process_index()} of {jax.process_count()}"
-
-
-def _exit_now(code: int) -> None:
-    """Without waiting for the other processes."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
-    os._exit(code)

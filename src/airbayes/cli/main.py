@@ -1,12 +1,16 @@
 """The command `airbayes`. Imports are lazy: help and errors do not wait for JAX."""
 
+import io
+import logging
 import os
 import sys
+import warnings
 
 from airbayes import __version__
 from airbayes.cli.commands import find_command, help_lines, load_command, unknown_command
 from airbayes.errors import AirbayesError
-from airbayes.text import printable
+from airbayes.leaving import anyone_at_work, leave_now
+from airbayes.text import fitted, printable
 
 MOST_LINE = 2000  # characters of one line of an error
 
@@ -24,31 +28,60 @@ options:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run a command; exit code 2 for bad input, 130 after Ctrl-C."""
-    args = list(sys.argv[1:] if argv is None else argv)
+    """Run a command and leave; without `argv` it is that of this process, which then has nothing else to do."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # letters that the terminal's encoding lacks
+    if argv is None:
+        say_warnings(quiet="--quiet" in sys.argv)
+    code = _exit_code(list(sys.argv[1:] if argv is None else argv))
+    if argv is None and anyone_at_work():  # on what a run that was stopped does not need any more
+        leave_now(code)
+    sys.exit(code)
+
+
+def say_warnings(*, quiet: bool = False) -> None:
+    """Warnings as lines like all others, without the place in the code; none at all where errors only are asked for."""
+
+    def say(message: Warning | str, *rest: object, **named: object) -> None:
+        sys.stderr.write(f"warning: {printable(str(message), MOST_LINE)}\n")
+
+    warnings.showwarning = say
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # at a home that cannot be written it tells a long story
+    if quiet:
+        warnings.simplefilter("ignore")
+
+
+def _exit_code(args: list[str]) -> int:
+    """Of a command, once it has run: 2 for bad input, 130 after Ctrl-C."""
     try:
         _check_arguments(args)
-        sys.exit(_dispatch(args))
+        return _dispatch(args)
     except AirbayesError as error:
-        if "--debug" in args:
+        if "--debug" in args[1:]:
             raise
         sys.stderr.write(_message(error))
-        sys.exit(2)
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped at once. A run goes on from its last saved state: give the same command again.\n")
-        sys.exit(130)
+        return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        for stream in (sys.stdout, sys.stderr):  # it may have read both
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return 141
 
 
 def _dispatch(args: list[str]) -> int:
     if not args or args[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE.format(commands=help_lines()))
+        sys.stdout.write(fitted(USAGE.format(commands=help_lines())))
         return 0 if args else 2
+    if args[0] == "help":
+        return _dispatch([*args[1:2], "--help"])
     if args[0] == "--version":
         sys.stdout.write(f"airbayes {__version__}\n")
         return 0
+    if args[0].startswith("-"):
+        raise AirbayesError(f"Unknown option {args[0]}. Options follow their command: airbayes COMMAND {args[0]} ...")
     command = find_command(args[0])
     if command is None:
         raise AirbayesError(unknown_command(args[0]))

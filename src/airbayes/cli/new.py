@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,7 @@ def new_command(args: list[str]) -> int:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
-        """Name of the experiment: letters, digits, '_' or '-'."""
+        """Name of the experiment: a letter of a to z, then such letters, digits, '_' or '-'."""
         options: Annotated[NewOptions, tyro.conf.arg(name="")] = NewOptions()
 
     given = parse(
@@ -42,7 +43,10 @@ def new_command(args: list[str]) -> int:
     )
     name, options = given.name, given.options
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,60}", name):
-        raise AirbayesError(f"{name!r} names files: use letters, digits, '_' or '-', for example my-study.")
+        raise AirbayesError(
+            f"{name!r} names files: begin with a letter from a to z or A to Z; then such letters, digits, '_' or '-', "
+            "61 characters at most; for example my-study."
+        )
     parts = f"{name.replace('-', '_')}_parts.py"
     files = {options.out / f"{name}.toml": _experiment(name, options.preset), options.out / parts: _parts(parts)}
     for path in files:
@@ -54,9 +58,10 @@ def new_command(args: list[str]) -> int:
     for path, text in files.items():
         write_text(path, text)
     experiment, own = files
+    toml = shlex.quote(str(experiment))
     make_console().print(
         f"Written: {experiment} and {own}. Try them:\n"
-        f"  airbayes run {experiment} --dry-run\n  airbayes run {experiment}\n  python {own}",
+        f"  airbayes run {toml} --dry-run\n  airbayes run {toml}\n  python {shlex.quote(str(own))}",
         markup=False,
         soft_wrap=True,
     )

@@ -68,7 +68,7 @@ class ModelOptions:
     seed: int | None = None
     """Of which seed; the lowest when left out."""
     agent: int = 0
-    """Of which agent; `decide` knows agent 0 alone."""
+    """Of which agent; what `airbayes decide` says is of agent 0 only."""
 
 
 MOST_TRUSTED = ModelOptions()

@@ -31,7 +31,14 @@ def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
     """
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
-    return Console(quiet=quiet, stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    return PipeConsole(quiet=quiet, stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+
+class PipeConsole(Console):
+    """A reader that leaves early is told apart from a failure: rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 @contextmanager
@@ -82,17 +89,20 @@ class LineReporter:
 
     def __init__(self, console: Console, state: "RunState", *, verbose: bool = False):
         self.console, self.state, self.verbose = console, state, verbose
+        self.computed = False  # something of the variant, by this process
         self.started = self.last = time.monotonic()
 
     def begin(self, variant: str, cells: "list[Cell]", steps: int) -> None:
         self.started = self.last = time.monotonic()
+        self.computed = False
         self.say(f"{variant}: {plural(len(cells), 'cell')}, {plural(steps, 'step')}")
 
     def compiled(self, variant: str, seconds: float) -> None:
+        self.computed = True
         self.say(f"{variant}: compiled in {seconds:.1f} s")
 
     def resumed(self, cells: "list[Cell]", step: int) -> None:
-        done = "done before" if step == self.state.steps else f"going on from step {step:,}"
+        done = "results on disk already" if step == self.state.steps else f"going on from step {step:,}"
         self.say(f"{cells[0].variant}: {plural(len(cells), 'cell')}, {done}")
 
     def advance(self, cells: "list[Cell]", step: int) -> None:
@@ -115,7 +125,8 @@ class LineReporter:
 
     def finish(self, variant: str, results: "list[CellResult]") -> None:
         numbers = self._numbers([result.cell for result in results])
-        self.say(f"{variant}: {outcome(results)} in {time.monotonic() - self.started:.1f} s{numbers}")
+        took = f" in {time.monotonic() - self.started:.1f} s" if self.computed else ""
+        self.say(f"{variant}: {outcome(results)}{took}{numbers}")
         for result in results:
             if result.diverged is not None:
                 self.say(f"  {result.cell}: agent {result.diverged.agent} diverged at step {result.diverged.step:,}")

@@ -25,7 +25,7 @@ from airbayes.cli.hosts import (
 )
 from airbayes.cli.launch import launch, stop_with_parent, without_place
 from airbayes.cli.progress import make_console
-from airbayes.cli.run_options import RunOptions, list_presets, load_experiment, parse_run
+from airbayes.cli.run_options import RunOptions, check_times, list_presets, load_experiment, parse_run
 from airbayes.errors import AirbayesError, ConfigError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
@@ -48,7 +48,8 @@ def run_command(args: list[str]) -> int:
             f"Name the experiment: {', '.join(PRESETS)} (airbayes run --list), or a .toml file.\n  {USAGE}"
         )
     if args[0] in ("-h", "--help"):
-        parse_run(ExperimentConfig(), "EXPERIMENT", ["--help"])
+        named = args[1] if len(args) > 1 and not args[1].startswith("-") else None
+        parse_run(load_experiment(named) if named else ExperimentConfig(), named or "EXPERIMENT", ["--help"])
     if args[0].startswith("-"):
         raise AirbayesError(f"Name the experiment before {args[0]}.\n  {USAGE}")
     options, engine, config = parse_run(load_experiment(args[0]), args[0], args[1:])
@@ -58,6 +59,7 @@ def run_command(args: list[str]) -> int:
         )
     if options.quiet and options.verbose:
         raise AirbayesError("--quiet and --verbose exclude each other; give one.")
+    check_times(options)
     check_options(engine, force=options.force)
     check_paths(engine, config)
     if engine.on_cluster:  # the workers compute: this process is not to take the memory of a GPU from them
@@ -133,6 +135,7 @@ def _run(
     mesh = in_all(lambda: agents_mesh(config, options.devices))
     with StopRequest(options.time_limit) as stop, ExitStack() as held:
         journal = Journal(folder, options.checkpoint_every, stop, tell)
+        before = journal.standing()
 
         def begin() -> Literal["complete", "anew", "going on"]:
             held.enter_context(run_lock(folder, wait=engine.shard is not None, tell=tell))
@@ -167,8 +170,10 @@ def _run(
         except Stopped as stopped:
             if options.json and is_first():
                 say_done("stopped", folder, [], stopped.reason)
-            tell(f"Stopped by {stopped.reason}; everything is saved. Go on with:\n  {_again(args)}")
-            return STOPPED if stopped.reason.startswith(TIME_LIMIT) else INTERRUPTED
+            timed_out = stopped.reason.startswith(TIME_LIMIT)
+            saved = journal.standing() != before  # the first of several processes has the folder, and speaks
+            tell(f"Stopped by {stopped.reason}{_stopped_where(saved, timed_out)}\n  {_again(args)}")
+            return STOPPED if timed_out else INTERRUPTED
 
 
 def _run_share(
@@ -227,6 +232,17 @@ def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> Non
 
     console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
     show_tables(read_dataset(folder), config, console)
+
+
+def _stopped_where(saved: bool, timed_out: bool) -> str:
+    if saved:
+        return "; everything is saved. Go on with:"
+    if timed_out:
+        return (
+            ", before it had computed anything new: starting and compiling took all of it. What was there before is "
+            "kept. Go on with a longer --time-limit:"
+        )
+    return ", before it had computed anything new. Go on with:"
 
 
 def _again(args: list[str]) -> str:

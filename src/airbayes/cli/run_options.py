@@ -12,6 +12,7 @@ from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions
 from airbayes.experiment.presets import PRESETS, preset
 from airbayes.experiment.toml_io import load_config
+from airbayes.text import fitted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +46,17 @@ class RunOptions:
     """Where to log metrics besides events.jsonl in the results folder; each needs its extra, airbayes[NAME]."""
     debug: bool = False
     """Show Python tracebacks."""
+
+
+def check_times(options: RunOptions) -> None:
+    """Raise with one line per problem."""
+    problems = []
+    if options.time_limit is not None and not options.time_limit > 0:
+        problems.append(f"--time-limit {options.time_limit:g}: give the seconds after which to stop, more than 0.")
+    if not options.checkpoint_every >= 0:
+        problems.append(f"--checkpoint-every {options.checkpoint_every:g}: give seconds between states, 0 or more.")
+    if problems:
+        raise AirbayesError("\n".join(problems))
 
 
 def load_experiment(name: str) -> ExperimentConfig:
@@ -86,5 +98,5 @@ def parse_run(
 def list_presets() -> int:
     for name, make in PRESETS.items():
         summary = (make.__doc__ or "").strip().splitlines()[0]
-        sys.stdout.write(f"{name:12} {summary}\n")
+        sys.stdout.write(fitted(f"{name:11}  {summary}\n"))
     return 0

@@ -37,4 +37,4 @@ class StopRequest:
         if self.signal is not None:
             raise KeyboardInterrupt
         self.signal = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-        sys.stderr.write(f"\n{self.signal}: finishing the steps under way, then saving. Ctrl-C again stops at once.\n")
+        sys.stderr.write(f"\n{self.signal}: steps under way are finished and saved. Ctrl-C again stops at once.\n")

@@ -142,6 +142,10 @@ class Journal:
                 self.tell(f"{error} Going on from an older state.")
         return None
 
+    def standing(self) -> frozenset[Path]:
+        """All records of batches: one more, or others, where something was computed."""
+        return frozenset(path for name in ("done", "step-*") for path in self.folder.glob(f"*/{name}"))
+
     def check(self) -> None:
         """Stop the run where that loses nothing."""
         if (reason := self.stop()) is not None:

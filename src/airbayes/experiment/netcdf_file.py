@@ -27,10 +27,17 @@ INTERNAL = frozenset(
 
 
 def write_netcdf(path: Path, dataset: "xr.Dataset") -> None:
-    """Arrays deflated, each chunk with a checksum of its own; the same Dataset gives the same bytes."""
+    """Arrays deflated, each chunk with a checksum of its own; the same Dataset gives the same bytes.
+
+    Made in memory and written at once: the HDF5 library does not survive a disk that fills up.
+    """
+    path.write_bytes(_image(dataset))
+
+
+def _image(dataset: "xr.Dataset") -> bytes:
     import h5py
 
-    with h5py.File(path, "w", track_order=True) as file:
+    with h5py.File("results", "w", track_order=True, driver="core", backing_store=False) as file:
         file.attrs["_NCProperties"] = np.bytes_(f"version=2,h5py={h5py.__version__}")
         for name, value in dataset.attrs.items():
             _set(file, str(name), value)
@@ -49,6 +56,8 @@ def write_netcdf(path: Path, dataset: "xr.Dataset") -> None:
             stored = _store(file, str(name), variable)
             for axis, dim in enumerate(variable.dims):
                 stored.dims[axis].attach_scale(scales[str(dim)])
+        file.flush()
+        return file.id.get_file_image()
 
 
 def read_netcdf(path: Path) -> "xr.Dataset":

@@ -115,15 +115,19 @@ def stored_predictions(folder: Path) -> list[StoredCell]:
             raise ValueError("a field has the wrong type")
         return stored
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ResultsError(f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again.") from None
+        raise ResultsError(
+            f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again with --force."
+        ) from None
 
 
 def read_prediction(folder: Path, stored: StoredCell) -> CellPredictions:
     """The predictions of one cell, checked against their checksum."""
     path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
     if hashlib.sha256(read_limited(path, MOST_BYTES)).hexdigest() != stored.sha256:
-        raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
+        raise ResultsError(
+            f"{path} has changed since it was written (sha256 differs). Run the experiment again with --force."
+        )
     try:
         return from_arrays(read_arrays(path, MOST_BYTES))
     except (KeyError, ValueError, DataError) as error:
-        raise ResultsError(f"{path} holds no predictions ({error}). Run the experiment again.") from None
+        raise ResultsError(f"{path} holds no predictions ({error}). Run the experiment again with --force.") from None

@@ -4,7 +4,7 @@ import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 import jax
@@ -15,9 +15,13 @@ from jax.sharding import Mesh
 from airbayes.experiment.build import Builder, stack, stack_samplers
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
+from airbayes.experiment.journal import Journal
 from airbayes.experiment.loop import Batch, Carry, Loop, take_snapshot
 from airbayes.experiment.sharding import place_batch, place_like, place_rows
 from airbayes.experiment.team import AnyJournal
+from airbayes.leaving import AHEAD
+
+LOOK_EVERY_S = 0.5  # whether the run is to stop, while a program is compiled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,37 +44,50 @@ class ReadyAhead:
     program that is there, such as those of another power policy, are ready in no time. Two batches at once need twice
     the memory, which someone who limits the batch does not have: then none is made ready ahead. Nor over several
     devices: their processes must start programs in one order.
+
+    A run that is to stop does not wait for the compiler. Its threads then stay at work, see `leaving`.
     """
 
     def __init__(self, builder: Builder, jobs: list[list[Cell]], journal: AnyJournal | None):
         self.builder, self.jobs, self.journal = builder, list(jobs), journal
-        self.pool = ThreadPoolExecutor(2)
+        self.pool = ThreadPoolExecutor(2, thread_name_prefix=AHEAD)
         self.once = Once()
         self.begun: set[tuple] = set()  # programs
         self.coming: tuple[list[Cell], Future[Ready]] | None = None
+        self.awaited: Future[Ready] | None = None
 
     def __enter__(self) -> "ReadyAhead":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        left = [self.awaited, self.coming[1] if self.coming is not None else None]
+        at_work = any(each is not None and not each.done() for each in left)
+        self.pool.shutdown(wait=not at_work, cancel_futures=True)
 
     def take(self) -> Ready:
         """The next batch; another one is begun, also where this one fails. To be asked for once per job."""
+        self._check()
         job = self.jobs.pop(0)
         if self.coming is not None and self.coming[0] is job:
-            (_, coming), self.coming = self.coming, None
+            (_, self.awaited), self.coming = self.coming, None
         else:
-            coming = self._begin(job)
+            self.awaited = self._begin(job)
         alone = self.builder.config.cells_per_batch or self.builder.mesh is not None
         if self.jobs and self.coming is None and not alone:
             new = (other for other in self.jobs if program_of(other) not in self.begun)
             following = next(new, self.jobs[0])
             self.coming = following, self._begin(following)
+        while not wait([self.awaited], LOOK_EVERY_S).done:
+            self._check()
         try:
-            return coming.result()
+            return self.awaited.result()
         finally:
-            del coming  # it would keep an error, and with it all arrays of a batch that had no room, in memory
+            self.awaited = None  # it would keep an error, and with it all arrays of a batch that had no room, in memory
+
+    def _check(self) -> None:
+        """Stop here if the run is to; several processes agree on that later, all at the same place."""
+        if isinstance(self.journal, Journal):
+            self.journal.check()
 
     def _begin(self, job: list[Cell]) -> "Future[Ready]":
         self.begun.add(program_of(job))

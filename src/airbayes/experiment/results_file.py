@@ -50,10 +50,12 @@ def read_dataset_file(path: Path) -> "xr.Dataset":
     except MemoryError:
         raise ResultsError(f"{path} needs more memory than there is.") from None
     except Exception as error:  # HDF5's own errors arrive as any of a dozen types
-        raise ResultsError(f"Cannot read {path}: {printable(str(error), 200)}. Run the experiment again.") from error
+        raise ResultsError(
+            f"Cannot read {path}: {printable(str(error), 200)}. Run the experiment again with --force."
+        ) from error
     problem = _find_problem(dataset)
     if problem is not None:
-        raise ResultsError(f"{path} is not as a run writes it: {problem}. Run the experiment again.")
+        raise ResultsError(f"{path} is not as a run writes it: {problem}. Run the experiment again with --force.")
     return dataset
 
 
@@ -76,8 +78,8 @@ def check_sum(path: Path) -> None:
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
     if digest != known[path.name]:
         raise ResultsError(
-            f"{path} has changed since the run wrote it (sha256 differs from {SUMS}). Run the experiment again; if you "
-            f"changed it on purpose, remove {sums}."
+            f"{path} has changed since the run wrote it (sha256 differs from {SUMS}). Run the experiment again with "
+            f"--force; if you changed it on purpose, remove {sums}."
         )
 
 

@@ -99,7 +99,9 @@ def read_manifest(folder: Path) -> tuple[dict[str, str | int], list[StoredCell]]
             raise ValueError("a field has the wrong type")
         return content["attributes"], stored
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ResultsError(f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again.") from None
+        raise ResultsError(
+            f"{path} is damaged ({printable(str(error), 200)}). Run the experiment again with --force."
+        ) from None
 
 
 def read_samples(folder: Path, stored: StoredCell) -> np.ndarray:
@@ -107,10 +109,12 @@ def read_samples(folder: Path, stored: StoredCell) -> np.ndarray:
     path = folder / FOLDER / Path(stored.file).name  # a manifest cannot point outside its folder
     raw = read_limited(path, MAX_BYTES)
     if hashlib.sha256(raw).hexdigest() != stored.sha256:
-        raise ResultsError(f"{path} has changed since it was written (sha256 differs). Run the experiment again.")
+        raise ResultsError(
+            f"{path} has changed since it was written (sha256 differs). Run the experiment again with --force."
+        )
     theta = read_arrays(path, len(raw)).get("theta")  # stored, not packed: no larger than the file
     if theta is None or theta.ndim != 3:
-        raise ResultsError(f"{path} holds no theta [sample, agent, param]. Run the experiment again.")
+        raise ResultsError(f"{path} holds no theta [sample, agent, param]. Run the experiment again with --force.")
     return theta
 
 

@@ -193,7 +193,9 @@ def read_summary(folder: Path) -> dict:
     except (ValueError, RecursionError) as error:
         problem = printable(str(error), 200)
     if problem is not None or summary is None:
-        raise ResultsError(f"Cannot read {path}: {problem}. Is {folder} a results folder? Run the experiment again.")
+        raise ResultsError(
+            f"Cannot read {path}: {problem}. Is {folder} a results folder? Run the experiment again with --force."
+        )
     return summary
 
 
@@ -216,4 +218,6 @@ def _summary_problem(summary: object) -> str | None:
 def read_dataset(folder: Path) -> "xr.Dataset":
     """The whole Dataset, in memory."""
     check_results_folder(folder, RESULTS)
+    if (folder / SUMMARY).exists():
+        check_sum(folder / SUMMARY)  # the same numbers: whoever changed them changed results
     return read_dataset_file(folder / RESULTS)

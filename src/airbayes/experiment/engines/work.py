@@ -66,7 +66,7 @@ def work(task: Task, watch: Watch, stop: Callable[[], str | None], tell: Callabl
     from airbayes.experiment.engines.units import cells_at
     from airbayes.experiment.grid import run_batch
     from airbayes.experiment.journal import Journal, Stopped
-    from airbayes.experiment.ready import prepare
+    from airbayes.experiment.ready import ReadyAhead
 
     place = None
     try:
@@ -84,7 +84,8 @@ def work(task: Task, watch: Watch, stop: Callable[[], str | None], tell: Callabl
                 return Outcome("done")
             journal.check()
             builder = _builder(task.config)
-            ready = prepare(builder, cells, journal)
+            with ReadyAhead(builder, [cells], journal) as ahead:  # whoever stops it need not wait for the compiler
+                ready = ahead.take()
             watch(ready.begin, ready.begin > 0)
             run_batch(builder, ready, _steps(watch), journal)
             return Outcome("done")

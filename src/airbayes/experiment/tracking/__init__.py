@@ -5,6 +5,15 @@ Each is a `Tracker`; a run that goes on after an interruption repeats nothing in
 
 from airbayes.experiment.tracking.base import Tracker, TrackingReporter
 from airbayes.experiment.tracking.event_file import EVENTS, EventFile
-from airbayes.experiment.tracking.open import TRACKERS, check_trackers, open_trackers
+from airbayes.experiment.tracking.open import TRACKERS, check_trackers, open_trackers, tracked_in
 
-__all__ = ["EVENTS", "TRACKERS", "EventFile", "Tracker", "TrackingReporter", "check_trackers", "open_trackers"]
+__all__ = [
+    "EVENTS",
+    "TRACKERS",
+    "EventFile",
+    "Tracker",
+    "TrackingReporter",
+    "check_trackers",
+    "open_trackers",
+    "tracked_in",
+]

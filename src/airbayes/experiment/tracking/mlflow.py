@@ -5,6 +5,7 @@ A cell's run is found again by its tags. What the file of events holds and the r
 there once, also if tracking is asked for only when a run goes on.
 """
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ class MLflow(Tracker):
         from mlflow.exceptions import MlflowException  # pyright: ignore[reportMissingImports]
         from mlflow.tracking import MlflowClient  # pyright: ignore[reportMissingImports]
 
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # not how it makes its tables
         own = f"sqlite:///{(folder / 'mlflow.db').resolve()}"
         uri = os.environ.get("MLFLOW_TRACKING_URI") or own
         self.folder, self.runs, self.sent = str(folder.resolve()), dict[Cell, str](), dict[Cell, set[int]]()

@@ -1,6 +1,7 @@
 """Trackers by name. A package that is missing is reported before anything is computed."""
 
 import importlib.util
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,15 @@ def check_trackers(names: Sequence[str]) -> None:
     ]
     if problems:
         raise ConfigError(problems)
+
+
+def tracked_in(names: Sequence[str], folder: Path) -> dict[str, str]:
+    """What trackers have written into a folder → how to look at it."""
+    ways = {
+        "tensorboard": ("tensorboard", f"tensorboard --logdir {shlex.quote(str(folder / 'tensorboard'))}"),
+        "mlflow": ("mlflow.db", f"mlflow ui --backend-store-uri {shlex.quote(f'sqlite:///{folder}/mlflow.db')}"),
+    }
+    return {file: way for name, (file, way) in ways.items() if name in names and (folder / file).exists()}
 
 
 def open_trackers(names: Sequence[str], folder: Path, config: ExperimentConfig, *, anew: bool = False) -> list[Tracker]:
