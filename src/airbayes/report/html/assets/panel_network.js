@@ -30,7 +30,7 @@ function drawNetwork(panel, width) {
       group.append(svg("circle", { class: "gain", cx: x, cy: y, r: ring, "stroke-width": stroke, "stroke-dasharray": `${around * clamp(gain, 0, 1)} ${around}`, transform: `rotate(-90 ${x} ${y})` }));
     }
     if (radius >= 13) group.append(svg("text", { class: "node-name", x, y: y + 4, text: String(agent) }));
-    if (radius >= 13 && gain !== null) group.append(svg("text", { class: "weight", x, y: y + radius + 11, text: `ρ ${gain.toFixed(2)}` }));
+    if (radius >= 13 && gain !== null) group.append(svg("rect", { class: "weight-back", x: x - 20, y: y + radius + 2, width: 40, height: 12, rx: 3 }), svg("text", { class: "weight", x, y: y + radius + 11, text: `ρ ${gain.toFixed(2)}` }));
     const said = [`agent ${agent}`, `own weight ${format(panel.own[agent])}`];
     if (gain !== null) said.push(`mean gain ρ = ${format(gain)}`);
     group.append(svg("title", { text: said.join(", ") }));
