@@ -9,7 +9,8 @@ from report.made_results import diverge, drop_runs, made_results, set_accuracy
 from rich.console import Console
 
 from airbayes.errors import ResultsError
-from airbayes.report.claims import band_snrs, claims_table, combine, missing_for_claims, num_classes, write_claims
+from airbayes.report.chance import num_classes
+from airbayes.report.claims import band_snrs, claims_table, combine, missing_for_claims, write_claims
 from airbayes.report.claims_show import show_claims
 
 
@@ -341,6 +342,20 @@ def test_shown_for_one_seed_nothing_measured_and_a_narrow_terminal():
     assert "C1, C2, C3, C4: only 1 seed scored; a verdict needs 8" in text
     assert "not measured" in shown(made_results(snrs=(10.0,)))
     assert all(len(line) <= 60 for line in shown(made_results(), width=60).splitlines())
+
+
+def test_balanced_accuracy_is_called_so(tmp_path):
+    dataset = made_results()
+    assert "balanced" not in shown(dataset)
+    dataset["balanced_accuracy"] = dataset.accuracy
+    text = shown(dataset)
+    assert "balanced accuracy" in text
+    assert "C4: balanced accuracy holds at 0, 5" in text
+    assert all(len(line) <= 80 for line in shown(dataset, width=80).splitlines())
+    write_claims(tmp_path, dataset, claims_table(dataset))
+    (record, *_) = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    assert record["accuracy"] == "balanced_accuracy"
+    assert {effect["metric"] for effect in record["effects"]} == {"ece"}
 
 
 def test_written_as_json(tmp_path):

@@ -13,7 +13,8 @@ from airbayes.experiment.decisions import decisions
 from airbayes.experiment.prediction_files import read_predictions, write_predictions
 from airbayes.report.html.runs import read_run
 from airbayes.report.html.sections import SECTIONS
-from airbayes.report.html.sections.decisions import decisions_section
+from airbayes.report.html.sections.decisions import ENOUGH, decisions_section
+from airbayes.report.html.summary import summarise
 
 
 def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
@@ -37,9 +38,19 @@ def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
     doubts = first["uncertainty"]
     assert means[2:4] == tuple(f"{doubts['mutual_information'][which]:.3f}" for which in ("right", "wrong"))
     assert row[2] == "never"  # four validation objects promise nothing
-    assert row[5] == f"{first['sets']['lac']['coverage']:.1%}"
+    low, high = first["sets"]["lac"]["expected"]
+    assert row[5] == f"{100 * first['sets']['lac']['coverage']:.1f} % ({100 * low:.0f} to {100 * high:.0f} %)"
+    assert min(curve["x"]) >= min(1, ENOUGH / record["objects"]["test"]) - 1e-3
     assert "NaN" not in json.dumps(figure.spec(), allow_nan=False)
     assert decisions_section in SECTIONS
+
+
+def test_the_minute_on_top_says_whether_it_may_answer_alone(tmp_path):
+    said = " ".join(summarise(read_run(write_made(tmp_path / "made", 3, 2))).findings)
+    assert "answer alone (full, 30\N{NO-BREAK SPACE}dB)? No: " in said
+    assert "cannot promise at most 5 % wrong answers" in said
+    assert "90 % were wanted" in said
+    assert not any("answer alone" in each for each in summarise(small_run()).findings)
 
 
 def test_runs_without_predictions_have_no_such_section():

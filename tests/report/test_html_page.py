@@ -6,17 +6,26 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
-from report.html_pages import HOSTILE, RESULTS, SCRIPT, faulty_run, hostile_run, lost_run, small_run
+from report.html_pages import HOSTILE, RESULTS, SCRIPT, SMALL, faulty_run, hostile_run, lost_run, small_run
 
 from airbayes.experiment.store import read_dataset
-from airbayes.report.html import render_page
+from airbayes.network import grid, line, ring
+from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
+from airbayes.report.html.numbers import interval
 from airbayes.report.html.sections.accuracy import accuracy_section
+from airbayes.report.html.sections.claims import claims_section
 from airbayes.report.html.sections.faults import faults_section
-from airbayes.report.html.sections.transition import transition_section
+from airbayes.report.html.sections.gaussian import posterior_width, width_words
+from airbayes.report.html.sections.network import _layout, network_section
+from airbayes.report.html.sections.transition import crossing, crossing_words, transition_section
+from airbayes.report.html.summary import summarise
+from airbayes.report.style import short
 
 
 class Page(HTMLParser):
@@ -151,6 +160,35 @@ def test_collapsed_cells_are_hollow_and_named(small):
     assert hollow == {"cd_dsgld:optimal"}
 
 
+def test_a_seed_that_guesses_is_counted():
+    """paper: 5 of 8 seeds at 0.17 on the ring at 10 dB, their mean at 0.31; paper-sgld-small-step: one of three."""
+    run = small_run(RESULTS / "paper")
+    section = accuracy_section(run)
+    assert section is not None
+    (panel,) = [each for each in section.figures[0].frames[""] if each["title"] == "ECE · ring"]
+    (series,) = [each for each in panel["series"] if each["method"] == "cd_dsgld:optimal"]
+    assert series["hollow"] == ["near chance", "near chance", "5 of 8 seeds near chance", "", "", "", ""]
+    said = " ".join(summarise(run).findings)
+    assert "ring at 0\u00a0dB, 5\u00a0dB, 10\u00a0dB (5 of 8 seeds)." in said
+
+    alone = summarise(small_run(RESULTS / "paper-sgld-small-step"))
+    assert "SGLD collapses to near guessing: 1 of 3 seeds." in alone.findings
+    assert not any("Nothing collapsed" in each for each in alone.findings)
+    assert alone.glance is not None
+    assert alone.glance.rows[0][-1].text.endswith(" *")  # pyright: ignore[reportAttributeAccessIssue]
+    assert "some of these runs guess" in alone.glance.caption
+
+
+def test_guessing_is_judged_by_balanced_accuracy():
+    run = small_run()
+    rare = run.dataset.assign(accuracy=0 * run.dataset.accuracy + 0.2)  # where one class is most of the test set
+    summary = summarise(make_run(SMALL, run.config, rare.assign(balanced_accuracy=0 * rare.accuracy + 0.5)))
+    assert "Nothing collapsed to guessing." in summary.findings
+    assert not any("guesses" in each for each in summary.findings)
+    (claims,) = [table for section in (claims_section(run),) if section for table in section.tables]
+    assert {row[4] for row in claims.rows} == {"balanced accuracy", "ECE"}
+
+
 def test_faults_have_their_own_figure():
     page = Page(render_page([faulty_run()]))
     panels = page.figures["faults-0"]["frames"]["1"]
@@ -184,6 +222,119 @@ def test_bands_over_seeds_fit_into_the_panels_of_faults():
         assert first <= min(bands) < max(bands) <= last
 
 
+def test_both_scores_of_a_fault_stand_beside_each_other_and_the_worst_is_named():
+    run = faulty_run()
+    section = faults_section(run)
+    assert section is not None
+    titles = [panel["title"] for panel in section.figures[0].frames["1"]]
+    assert titles == ["Accuracy · links lost", "ECE · links lost"]
+    assert not any("ideal links" in entry.name for entry in section.figures[0].legend)
+    worst = run.dataset.accuracy.copy(deep=True)
+    worst.loc[{"topology": "ring@link_outage=0.5", "method": "q_dsgd", "snr_db": 30.0}] = 0.4
+    summary = summarise(dataclasses.replace(run, dataset=run.dataset.assign(accuracy=worst)))
+    (said,) = [each for each in summary.findings if each.startswith("Q-DSGD is hurt most by")]
+    assert "ring, links lost 0.5 (accuracy 0." in said
+    assert "→ 0.40" in said
+
+
+def test_networks_that_fell_apart_are_named_on_the_page():
+    run = faulty_run()
+    share = xr.where(run.dataset.topology == "ring@link_outage=0.5", 0.25, 0.0) * xr.ones_like(run.dataset.accuracy)
+    warnings = summarise(dataclasses.replace(run, dataset=run.dataset.assign(split_mean=share))).warnings
+    assert any("1 network into parts at times: ring, links lost 0.5 in 25 % of its steps" in each for each in warnings)
+
+
+@pytest.mark.parametrize("folder", ["paper-references", "paper-sgld-small-step"])
+def test_without_a_radio_methods_stand_beside_each_other(folder):
+    run = small_run(RESULTS / folder)
+    section, summary = accuracy_section(run), summarise(run)
+    assert section is not None
+    assert "radio quality" not in section.title
+    assert "further right" not in section.text
+    for panel in next(iter(section.figures[0].frames.values())):
+        assert "SNR" not in panel["x"]["label"]
+        assert [text for _, text in panel["x"]["ticks"]] == [short(name) for name in run.variants]
+        assert [series["x"] for series in panel["series"]] == [[place] for place in range(len(run.variants))]
+    assert any(each.startswith("Without a radio: ") and "ECE of" in each for each in summary.findings)
+    assert "over a radio" not in summary.about
+
+
+@pytest.mark.parametrize(
+    ("share", "predicted", "says"),
+    [
+        ([0, 0.2, 1.0], 7.0, "5 to 10\N{NO-BREAK SPACE}dB, as predicted"),
+        ([0, 0.2, 1.0], 12.5, "5 to 10\N{NO-BREAK SPACE}dB, earlier than predicted"),
+        ([0, 1.0, 1.0], -3.0, "0 to 5\N{NO-BREAK SPACE}dB, later than predicted"),
+        ([0, 0.1, 0.2], 12.5, "above 10\N{NO-BREAK SPACE}dB, as predicted"),
+        ([1.0, 1.0, 1.0], None, "below 0\N{NO-BREAK SPACE}dB"),
+        ([np.nan, np.nan, np.nan], 3.0, "–"),
+        ([0, np.nan, 1.0], None, "0 to 10\N{NO-BREAK SPACE}dB"),
+    ],
+)
+def test_an_observed_transition_lies_between_measured_snrs(share, predicted, says):
+    assert crossing_words(crossing([0.0, 5.0, 10.0], np.array(share)), predicted) == says
+
+
+def test_lines_and_grids_are_drawn_as_such():
+    row = _layout(line(5))
+    assert row[:, 1].tolist() == [0] * 5
+    assert row[:, 0].tolist() == [-1, -0.5, 0, 0.5, 1]
+    places = _layout(grid(2, 3))
+    assert places.tolist() == [[-1, 0.5], [0, 0.5], [1, 0.5], [-1, -0.5], [0, -0.5], [1, -0.5]]
+    assert np.allclose(np.linalg.norm(_layout(ring(5)), axis=1), 1)
+
+
+def test_a_network_too_large_to_draw_says_so():
+    run = small_run()
+    large = dataclasses.replace(run.config, network=dataclasses.replace(run.config.network, agents=200))
+    section = network_section(make_run(SMALL, large, run.dataset))
+    assert section is not None
+    said = " ".join(section.notes)
+    assert "full is not drawn: 200 agents and 19,900 links" in said
+    assert "star is not drawn: 200 agents" in said
+
+
+def test_a_posterior_has_a_yardstick():
+    shape = (1, 1, 1, 2)
+    dims = ("method", "topology", "snr_db", "seed")
+    cov = np.broadcast_to(np.diag([0.03, 0.01]), (*shape, 2, 2))
+    run = small_run()
+    made = xr.Dataset({"posterior_cov": ((*dims, "param", "param2"), cov)})
+    assert posterior_width(dataclasses.replace(run, dataset=made)) == pytest.approx(0.2)
+    assert "0.200 wide" in width_words(dataclasses.replace(run, dataset=made))
+    assert width_words(run) == ""
+
+
+def test_bands_stay_where_a_score_can_be():
+    seeds = np.array([1.0, 1.0, 1.0, 1.0, 1.9])
+    assert interval(seeds)[0] < 1
+    assert interval(seeds, low=1.0)[0] == 1
+    assert interval(np.array([10.0, 20, 30, 500, 900]), log=True)[0] == 10
+
+
+def test_claims_without_a_comparison_are_a_sentence():
+    run = small_run()
+    other = run.dataset.assign_coords(topology=["line", "grid", "roads.csv"])
+    summary = summarise(make_run(SMALL, run.config, other))
+    assert summary.verdicts == ()
+    assert any("claims are not scored" in each for each in summary.warnings)
+    assert not any("claims are not scored" in each for each in summarise(run).warnings)
+
+
+def test_different_problems_are_compared_apart():
+    run = small_run()
+    other = dataclasses.replace(run.config, problem=dataclasses.replace(run.config.problem, kind="mlp"))
+    section = compare_section([run, make_run(Path("other"), other, run.dataset)])
+    assert len(section.figures) == 2
+    assert "different problems" in section.text
+    together = compare_section([run, lost_run()])
+    assert len(together.figures) == 1
+    scores = together.tables[1]
+    assert scores.head[:2] == ("run", "method")
+    assert [row[0] for row in scores.rows] == [run.name] * 3 + [lost_run().name] * 3
+    assert "Bands:" in together.notes[0]
+
+
 def test_runs_are_compared():
     page = Page(render_page([small_run(), lost_run()]))
     figure = page.figures["compare-0"]
@@ -193,6 +344,8 @@ def test_runs_are_compared():
     anchors = [str(attrs.get("id")) for _, attrs in page.tags if attrs.get("id")]
     assert len(anchors) == len(set(anchors))
     assert {"run1-accuracy", "run2-accuracy", "compare"} <= set(anchors)
+    links = [str(attrs.get("href")) for tag, attrs in page.tags if tag == "a"]
+    assert {"#run1-accuracy", "#run2-setup"} <= set(links)
 
 
 def test_a_run_without_a_network_is_compared_on_every_graph_and_no_name_lacks_a_curve():
@@ -205,7 +358,7 @@ def test_a_run_without_a_network_is_compared_on_every_graph_and_no_name_lacks_a_
         assert any("run1" in series["keys"] for series in panel["series"])
     shown = {key for all_panels in figure.frames.values() for p in all_panels for s in p["series"] for key in s["keys"]}
     assert {entry.key for entry in figure.legend} == shown
-    changes = {row[0]: row[1] for row in compare_section([networked, alone]).tables[1].rows}
+    changes = {row[0]: row[1] for row in compare_section([networked, alone]).tables[-1].rows}
     assert changes["methods"] == f"{', '.join(networked.config.methods)} → {', '.join(alone.config.methods)}"
 
 

@@ -5,7 +5,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
-from airbayes.report.paired import MIN_ACCURACY
+from airbayes.report.chance import collapsed_runs
 from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
 from airbayes.text import for_figure
 
@@ -18,6 +18,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     figure = Figure(figsize=(max(8.4, 4.2 * len(topologies)), 8.2), layout="constrained")
     grid = figure.subplots(len(ROWS), len(topologies), squeeze=False, sharex="col", sharey="row")
     snrs = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
+    guessing = collapsed_runs(dataset).any("seed")
     for column, topology in enumerate(topologies):
         for row, (metric, title) in enumerate(ROWS):
             axes = grid[row, column]
@@ -33,7 +34,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
                     axes.fill_between(snrs, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
                     shown = {"marker": MARKERS.get(variant, "."), "lw": width(variant), "label": label(variant)}
                     axes.plot(snrs, middle, color=colour(variant), **shown)
-                    collapsed = cells["accuracy_per_agent"].mean(["seed", "agent"]).sel(snr_db=snrs) < MIN_ACCURACY
+                    collapsed = guessing.sel({"method": variant, "topology": place, "snr_db": snrs}).values
                     if metric == "ece" and bool(collapsed.any()):
                         hollow = {"mfc": "white", "marker": MARKERS.get(variant, "."), "ls": "", "zorder": 5}
                         axes.plot(snrs[collapsed], middle[collapsed], color=colour(variant), **hollow)
@@ -51,6 +52,6 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     figure.suptitle(
         f"{study_name(dataset.attrs)}: accuracy and calibration against SNR\n"
         "bands: ± standard deviation over agents and seeds; dotted: predicted transition; "
-        "hollow: near chance, where ECE means nothing"
+        "hollow: a seed is near chance, where ECE means nothing"
     )
     return figure

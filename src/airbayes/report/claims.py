@@ -16,20 +16,16 @@ import json
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import xarray as xr
 
 from airbayes.errors import ResultsError
-from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import CELL_DIMS
 from airbayes.experiment.scenario import simulated_faults
 from airbayes.experiment.store import CLAIMS_FILE
-from airbayes.experiment.toml_io import parse_config
 from airbayes.files import write_text
+from airbayes.report.chance import accuracy_name, collapse_floor, config_of, num_classes
 from airbayes.report.paired import (
-    ABOVE_CHANCE,
     LEVEL,
-    MIN_ACCURACY,
     MIN_SEEDS,
     RESAMPLES,
     Effect,
@@ -38,12 +34,11 @@ from airbayes.report.paired import (
     Verdict,
     read_pair,
 )
-from airbayes.text import plural, printable
+from airbayes.text import plural
 
 DIGITAL = "q_dsgd"
 GAINS = ("optimal", "common")  # the paper's power policy, then ours
 GRAPHS = ("full", "star", "ring")  # the paper's; others in a study are not part of its claims
-MOST_CLASSES = 10_000
 LOW, HIGH = (0.0, 5.0), (25.0, 30.0)  # dB
 
 Band = Literal["low", "high", "whole"]
@@ -82,6 +77,7 @@ class ClaimRecord:
     verdict: Verdict
     reasons: tuple[str, ...]  # why it is not plainly "holds"
     effects: tuple[Effect, ...]
+    accuracy: str = "accuracy"  # the variable that its comparisons of accuracy are of
 
 
 def claims_table(dataset: xr.Dataset) -> list[ClaimRecord]:
@@ -98,7 +94,8 @@ def claims_table(dataset: xr.Dataset) -> list[ClaimRecord]:
         variant = f"cd_dsgld:{gains}"
         if variant in dataset.method.values:
             pairs = {graph: read_pair(dataset, variant, DIGITAL, graph, chance) for graph in GRAPHS}
-            records += [score(claim, gains, pairs) for claim in CLAIMS]
+            scored = [score(claim, gains, pairs) for claim in CLAIMS]
+            records += [dataclasses.replace(each, accuracy=accuracy_name(dataset)) for each in scored]
     return records
 
 
@@ -120,27 +117,7 @@ def has_faults(dataset: xr.Dataset) -> bool:
     """Whether the radio network failed on purpose: then it is not the study that the paper's claims are about."""
     if any("@" in str(name) for name in dataset.topology.values):  # rates of its own
         return True
-    return "config_toml" in dataset.attrs and simulated_faults(_config_of(dataset)).any_fault
-
-
-def num_classes(dataset: xr.Dataset) -> int:
-    """From the attributes, else from the configuration that travels with the results."""
-    found: object = dataset.attrs.get("num_classes")
-    if found is None and "class_names" in dataset.attrs:  # one a line
-        found = len(str(dataset.attrs["class_names"]).splitlines())
-    if found is None and "config_toml" in dataset.attrs:
-        problem = _config_of(dataset).problem
-        found = problem.classes if problem.kind in ("softmax", "mlp") else None
-    if not isinstance(found, int | np.integer) or not 2 <= found <= MOST_CLASSES:
-        raise ResultsError(
-            "These results do not say how many classes there are (attribute num_classes: "
-            f"{printable(repr(found))}); run them again."
-        )
-    return int(found)
-
-
-def _config_of(dataset: xr.Dataset) -> ExperimentConfig:
-    return parse_config(str(dataset.attrs["config_toml"]), "attribute config_toml")
+    return "config_toml" in dataset.attrs and simulated_faults(config_of(dataset)).any_fault
 
 
 def score(claim: Claim, gains: str, pairs: dict[str, Pair]) -> ClaimRecord:
@@ -231,7 +208,7 @@ def write_claims(folder: Path, dataset: xr.Dataset, records: list[ClaimRecord]) 
             "interval_level": LEVEL,
             "resamples": RESAMPLES,
             "min_seeds": MIN_SEEDS,
-            "ece_scored_above_accuracy": max(MIN_ACCURACY, 1 / num_classes(dataset) + ABOVE_CHANCE),
+            "ece_scored_above_accuracy": collapse_floor(dataset),
             "chance_accuracy": 1 / num_classes(dataset),
             "difference": "CD-DSGLD (predictive mean) minus Q-DSGD (last iterate)",
         },

@@ -6,11 +6,11 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.report.claims import ClaimRecord, combine_points
-from airbayes.report.paired import Effect
+from airbayes.report.paired import Effect, Metric
 from airbayes.report.style import short
 
 STYLES = {"holds": "green", "does not hold": "red", "undecided": "yellow", "vacuous": "yellow", "not measured": "dim"}
-MEASURES = {"accuracy": "accuracy", "ece": "ECE"}
+METRICS: tuple[Metric, ...] = ("accuracy", "ece")
 CAPTION = (
     "Difference: CD-DSGLD (predictive mean) − Q-DSGD (last iterate), paired by seed; [ ]: 95 % bootstrap interval over "
     "seeds; div: runs that diverged; for, against: where the difference points, seen from the claim."
@@ -32,6 +32,11 @@ def show_claims(records: list[ClaimRecord], console: Console) -> None:
     console.print(Text(CAPTION, style="dim"))
 
 
+def measure(record: ClaimRecord, metric: Metric) -> str:
+    """What was compared, in words: accuracy is balanced over the classes where that is stored."""
+    return "ECE" if metric == "ece" else record.accuracy.replace("_", " ")
+
+
 def _overview(records: list[ClaimRecord]) -> Table:
     gains = list(dict.fromkeys(record.gains for record in records))
     titles = [f"{name} gains" if name == "optimal" else f"{name} gain" for name in gains]
@@ -51,13 +56,13 @@ def _details(gains: str, records: list[ClaimRecord]) -> Table:
         column.justify = "right"
     for record in records:
         if _over_axis(record):
-            for metric in MEASURES:
+            for metric in METRICS:
                 effects = [effect for effect in record.effects if effect.metric == metric]
                 verdict = combine_points([effect.verdict for effect in effects])
-                table.add_row(record.claim, *_axis_row(effects), _styled(verdict))
+                table.add_row(record.claim, *_axis_row(record, effects), _styled(verdict))
         else:
             for effect in record.effects:
-                table.add_row(record.claim, *_row(effect), _verdict(effect))
+                table.add_row(record.claim, *_row(record, effect), _verdict(effect))
         table.add_section()
     return table
 
@@ -67,9 +72,9 @@ def _over_axis(record: ClaimRecord) -> bool:
     return len(record.effects) > len({(effect.topology, effect.metric) for effect in record.effects})
 
 
-def _row(effect: Effect) -> list[Text]:
+def _row(record: ClaimRecord, effect: Effect) -> list[Text]:
     snrs = ", ".join(f"{snr:g}" for snr in effect.snr_db) or "none"
-    front = [Text(effect.topology), Text(MEASURES[effect.metric]), Text(snrs)]
+    front = [Text(effect.topology), Text(measure(record, effect.metric)), Text(snrs)]
     if effect.difference is None or effect.cd_mean is None or effect.q_mean is None:
         seeds = Text(f"0 of {effect.seeds_total}")
         return [*front, _diverged("–", effect.cd_diverged), _diverged("–", effect.q_diverged), Text("–"), seeds]
@@ -84,7 +89,7 @@ def _row(effect: Effect) -> list[Text]:
     ]
 
 
-def _axis_row(effects: list[Effect]) -> list[Text]:
+def _axis_row(record: ClaimRecord, effects: list[Effect]) -> list[Text]:
     """All points of the axis in one row: the range of the differences."""
     found = [effect.difference for effect in effects if effect.difference is not None]
     spread = f"{_signed(min(found))} to {_signed(max(found))}" if found else "–"
@@ -92,7 +97,7 @@ def _axis_row(effects: list[Effect]) -> list[Text]:
     seeds = sorted({effect.seeds for effect in effects})
     return [
         Text(effects[0].topology),
-        Text(MEASURES[effects[0].metric]),
+        Text(measure(record, effects[0].metric)),
         Text(f"{min(snrs):g} to {max(snrs):g}"),
         _diverged("", sum(effect.cd_diverged for effect in effects)),
         _diverged("", sum(effect.q_diverged for effect in effects)),
@@ -106,12 +111,15 @@ def _axis_notes(record: ClaimRecord) -> list[str]:
     if not _over_axis(record):
         return []
     notes = []
-    for metric, name in MEASURES.items():
+    for metric in METRICS:
         groups: dict[str, list[str]] = {}
         for effect in record.effects:
             if effect.metric == metric:
                 groups.setdefault(_verdict(effect).plain, []).extend(f"{snr:g}" for snr in effect.snr_db)
-        notes.append(f"{name} " + "; ".join(f"{what} at {', '.join(snrs)} dB" for what, snrs in groups.items()))
+        notes.append(
+            f"{measure(record, metric)} "
+            + "; ".join(f"{what} at {', '.join(snrs)} dB" for what, snrs in groups.items())
+        )
     return notes
 
 

@@ -1,6 +1,7 @@
 """What a finished run shows and writes beside its results: tables on the terminal, figures and a CSV in the folder."""
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -82,16 +83,21 @@ def _show(table: Table, console: Console) -> None:
 
 def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
     """Say how often faults cut the network into parts that could not reach each other."""
+    if said := partition_words(dataset):
+        console.print(said, markup=False)
+
+
+def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable) -> str:
+    """How many networks fell apart, and which most often; empty where none did. `show` gives a topology's name."""
     if "split_mean" not in dataset or not bool((dataset.split_mean > 0).any()):
-        return
+        return ""
     over = [dim for dim in dataset.split_mean.dims if dim != "topology"]
     share = dataset.split_mean.mean(over)
-    worst = printable(str(share.topology.values[np.nanargmax(share.values)]))
+    worst = show(str(share.topology.values[np.nanargmax(share.values)]))
     cut = plural(int((share > 0).sum()), "network")
-    console.print(
-        f"Faults cut {cut} into parts at times: {worst} in {float(share.max()):.0%} of its "
-        "steps, the most. Agents in different parts hear of each other only once a later step joins them.",
-        markup=False,
+    return (
+        f"Faults cut {cut} into parts at times: {worst} in {100 * float(share.max()):.0f} % of its "
+        "steps, the most. Agents in different parts hear of each other only once a later step joins them."
     )
 
 

@@ -14,10 +14,10 @@ import xarray as xr
 from jaxtyping import Bool, Float, Int
 
 from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.report.chance import accuracy_name, floor_above
 
 LEVEL, RESAMPLES, RESAMPLING_SEED = 0.95, 10_000, 0
 MIN_SEEDS = 8  # fewer give no verdict
-MIN_ACCURACY, ABOVE_CHANCE = 0.30, 0.10  # a collapsed model has near-zero ECE: not scored at or below either
 
 Metric = Literal["accuracy", "ece"]
 Verdict = Literal["holds", "does not hold", "undecided", "vacuous", "not measured"]
@@ -138,7 +138,7 @@ def _resamples(count: int) -> Int[np.ndarray, "resample seed"]:
 
 def read_pair(dataset: xr.Dataset, cd: str, q: str, topology: str, chance: float) -> Pair:
     """Variants `cd` and `q` on one graph, at the finite SNRs where some seed ran with both."""
-    floor = max(MIN_ACCURACY, chance + ABOVE_CHANCE)
+    floor = floor_above(chance)
     first, second = (_read_scores(dataset, variant, topology, chance) for variant in (cd, q))
     snrs = np.asarray(dataset.snr_db.values, np.float64)
     both = np.isfinite(first.accuracy + second.accuracy).any(axis=1) & np.isfinite(snrs)
@@ -151,14 +151,13 @@ def _read_scores(dataset: xr.Dataset, variant: str, topology: str, chance: float
 
     Accuracy is balanced over classes where that is stored: chance is then 1/C whatever the test set holds most of.
     """
-    accuracy_name = "balanced_accuracy" if "balanced_accuracy" in dataset else "accuracy"
     shape = (dataset.sizes["snr_db"], dataset.sizes["seed"])
     if topology not in dataset.topology.values:
         nothing = np.full(shape, np.nan)
         return Scores(nothing, nothing, np.zeros(shape, bool))
     cells = dataset.sel({"method": variant, "topology": topology}).transpose("snr_db", "seed", ...)
     status = cells["status"].values
-    accuracy, ece = (cells[name].values.astype(np.float64) for name in (accuracy_name, "ece"))
+    accuracy, ece = (cells[name].values.astype(np.float64) for name in (accuracy_name(dataset), "ece"))
     ok = (status == STATUS_CODES["ok"]) & np.isfinite(accuracy) & np.isfinite(ece)
     diverged = (status != STATUS_CODES["absent"]) & ~ok
     return Scores(np.where(ok, accuracy, np.where(diverged, chance, np.nan)), np.where(ok, ece, np.nan), diverged)

@@ -47,6 +47,11 @@ class Cells:
     def present(self) -> np.ndarray:
         return self.status != STATUS_CODES["absent"]
 
+    @property
+    def scored(self) -> np.ndarray:
+        """How many seeds ended well."""
+        return np.asarray((self.status == STATUS_CODES["ok"]).sum(axis=-1))
+
     def values(self, name: str) -> np.ndarray:
         """As stored, of diverged cells too."""
         return self.arrays[name][self.where].astype(np.float64)

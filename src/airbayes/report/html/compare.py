@@ -1,11 +1,14 @@
 """Several runs beside each other: what differs between them, and the same scores in one figure."""
 
+import math
+
 from airbayes.experiment.toml_io import changed_fields
 from airbayes.report.html.curves import Metric, curve
-from airbayes.report.html.numbers import value_range
-from airbayes.report.html.parts import Control, Entry, Figure, Panel, Section, Table
+from airbayes.report.html.numbers import decibels, value_range
+from airbayes.report.html.parts import Cell, Control, Entry, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
-from airbayes.report.style import label
+from airbayes.report.html.summary import PROBLEMS, glance
+from airbayes.report.style import is_radio, label
 
 CLASS_METRICS = (
     Metric("accuracy", "Accuracy", None, 1.0),
@@ -15,19 +18,75 @@ CLASS_METRICS = (
 )
 LINEAR_METRICS = (Metric("w2_agent", "W2 to the posterior", log=True, per_agent=False),)
 MAX_DIFFERENCES = 40
+IDEAL = f", {decibels(math.inf)}"
 
 
 def compare_section(runs: list[Run]) -> Section:
-    tables = (_overview(runs), *(_differences(runs[0], run) for run in runs[1:]))
-    figure = _figure(runs)
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.config.problem.kind, []).append(run)
+    scores = [table for group in groups.values() if (table := _scores(group)) is not None]
+    tables = (_overview(runs), *scores, *(_differences(runs[0], run) for run in runs[1:]))
+    found = [_figure(group) for group in groups.values()]
+    figures = tuple(figure for figure in found if figure is not None)
+    apart = len(groups) > 1
     return Section(
         "compare",
         "The runs beside each other",
-        "One colour is one method, one kind of line one run; click a name to hide or show it. Curves of the same "
-        "colour differ only by what the tables below list.",
-        () if figure is None else (figure,),
+        "One colour is one method, one kind of line one run; click a name to hide or show it. "
+        + (
+            "These runs solve different problems, whose scores cannot be compared: each problem has a figure and a "
+            "table of its own."
+            if apart
+            else "Curves of the same colour differ only by what the tables below list."
+        ),
+        figures,
         tables,
+        notes=(" ".join(_reading(runs, figures)),),
     )
+
+
+def _reading(runs: list[Run], figures: tuple[Figure, ...]) -> list[str]:
+    """What marks mean, of those that are there."""
+    series = [s for f in figures for panels in f.frames.values() for panel in panels for s in panel["series"]]
+    found = []
+    if any("low" in each for each in series):
+        found.append(
+            "Bands: of one seed from the lowest to the highest agent, of a few from the lowest to the highest seed, "
+            "from five on the 95 % interval of the mean."
+        )
+    if any(any(each.get("hollow", ())) for each in series):
+        found.append("Hollow points: a seed is near guessing, and a small ECE means nothing there.")
+    if any(each.get("flat") for each in series):
+        found.append("Level lines without marks: ideal links, the same at every SNR.")
+    return found
+
+
+def _scores(runs: list[Run]) -> Table | None:
+    """Every method of every run of one problem, at the ends of its SNR axis."""
+    found = [(run, table) for run in runs if (table := glance(run)) is not None]
+    if not found:
+        return None
+    rows = []
+    for run, table in found:
+        for row in table.rows:
+            numbers = dict(zip(table.head, row, strict=True))
+            numbers.pop("links", None)
+            method = numbers["method"]
+            if run.snrs and isinstance(method, Cell) and not is_radio(method.method or ""):  # stands at the last SNR
+                last = f", {decibels(run.snrs[-1])}"
+                ideal = {name.removesuffix(last) + IDEAL: cell for name, cell in numbers.items() if name.endswith(last)}
+                numbers = {"method": method} | ideal
+            rows.append((run.name, numbers))
+    head = list(dict.fromkeys(name for _, numbers in rows for name in numbers))
+    head.sort(key=lambda name: name.endswith(IDEAL))  # last
+    kind = PROBLEMS.get(runs[0].config.problem.kind, runs[0].config.problem.kind)
+    partly = any("*" in cell.text for _, numbers in rows for cell in numbers.values() if isinstance(cell, Cell))
+    caption = f"Scores of {kind}, mean over graphs, seeds and agents" + (
+        "; * some of these runs guess" if partly else ""
+    )
+    content = tuple((name, *(numbers.get(column, "–") for column in head)) for name, numbers in rows)
+    return Table(caption, ("run", *head), content, words=(0, 1))
 
 
 def _overview(runs: list[Run]) -> Table:
@@ -83,11 +142,15 @@ def _figure(runs: list[Run]) -> Figure | None:
     legend = [Entry(f"run{index}", run.name, None, index) for index, run in enumerate(runs)]
     legend += [Entry(variant, label(variant), variant) for variant in variants]
     legend = [entry for entry in legend if entry.key in shown]  # a name without a curve would puzzle
-    return Figure("The same score of every run against SNR", frames, len(columns), tuple(controls), tuple(legend))
+    kind = PROBLEMS.get(runs[0].config.problem.kind, "")
+    return Figure(
+        f"The same score of every run against SNR: {kind}", frames, len(columns), tuple(controls), tuple(legend)
+    )
 
 
 def _panel(runs: list[Run], topology: str, metric: Metric) -> Panel:
     series = []
+    snrs = sorted({snr for run in runs for snr in run.snrs})
     for index, run in enumerate(runs):
         for variant in run.variants:
             has_graph = (
@@ -95,10 +158,13 @@ def _panel(runs: list[Run], topology: str, metric: Metric) -> Panel:
             )  # without a network: the same beside every graph
             if has_graph and (found := curve(run, variant, topology, metric, metric.name == "ece")):
                 found.pop("dots", None)
+                if "x" not in found and snrs:  # drawn in the kind of line of its run
+                    found |= {"x": [snrs[0], snrs[-1]], "plain": True, "flat": True}
+                    found |= {name: 2 * found[name] for name in ("y", "low", "high", "hollow", "lost") if name in found}
                 series.append(
                     found | {"keys": [variant, f"run{index}"], "name": f"{label(variant)} · {run.name}", "kind": index}
                 )
-    snrs = [snr for run in runs for snr in run.snrs] or [0.0, 1.0]
+    snrs = snrs or [0.0, 1.0]
     margin = 0.04 * (max(snrs) - min(snrs)) or 1.0
     return {
         "type": "lines",

@@ -5,13 +5,16 @@ import math
 
 import numpy as np
 
+from airbayes.experiment.dataset import NO_TOPOLOGY
 from airbayes.report.html.cells import Cells, mean
 from airbayes.report.html.numbers import Number, interval, interval_words, short, shorts, value_range
 from airbayes.report.html.parts import Control, Entry, Figure, Panel
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import is_radio, label, width
+from airbayes.report.style import short as short_name
 from airbayes.text import plural
 
+MAX_NAMED = 4  # methods on an axis; more are told by colour
 MAX_COLUMNS = 4  # graphs beside each other; more are chosen from a menu
 
 
@@ -31,8 +34,13 @@ def legend(run: Run, variants: list[str] | None = None) -> tuple[Entry, ...]:
     return tuple(Entry(name, label(name), name) for name in variants or run.variants)
 
 
-def curve(run: Run, variant: str, topology: str, metric: Metric, mark_collapse: bool = False) -> Panel | None:
-    """One variant on one graph; None where it did not run or has no such metric."""
+def curve(
+    run: Run, variant: str, topology: str, metric: Metric, mark_collapse: bool = False, at: int | None = None
+) -> Panel | None:
+    """One variant on one graph; None where it did not run or has no such metric. `at`: its place on an axis of methods.
+
+    Without a radio it is the same at every SNR and has no x of its own.
+    """
     cells = run.cells(variant, topology)
     if cells is None or metric.name not in cells:
         return None
@@ -47,26 +55,32 @@ def curve(run: Run, variant: str, topology: str, metric: Metric, mark_collapse: 
         "width": width(variant),
         "y": shorts(mean(values, 1)),
     }
-    if is_radio(variant):
-        series["x"] = cells.snrs
+    places = cells.snrs if is_radio(variant) else [] if at is None else [at]
+    if places:
+        series["x"] = places
     if np.isfinite(low).any():
         series |= {"low": shorts(low), "high": shorts(high)}
-    if run.seeds > 1 and is_radio(variant):
-        series["dots"] = [[snr, short(value)] for snr, row in zip(cells.snrs, values, strict=True) for value in row]
+    if run.seeds > 1 and places:
+        series["dots"] = [[x, short(value)] for x, row in zip(places, values, strict=True) for value in row]
     if diverged.any():
         counts = diverged.tolist(), cells.present.sum(axis=1).tolist()
         series["lost"] = [f"{d} of {plural(p, 'seed')} diverged" if d else "" for d, p in zip(*counts, strict=True)]
     if mark_collapse and "accuracy" in cells:
-        series["hollow"] = [bool(value <= run.collapse_floor) for value in mean(cells.ok("accuracy"), 1)]
+        counts = run.collapsed(cells).tolist(), cells.scored.tolist()
+        series["hollow"] = [guess_words(*both) if both[0] else "" for both in zip(*counts, strict=True)]
     if metric.dotted and metric.dotted in cells:
         series["dotted"] = shorts(mean(cells.ok(metric.dotted), 1))
     return series
 
 
+def guess_words(collapsed: int, scored: int) -> str:
+    return "near chance" if collapsed == scored else f"{collapsed} of {scored} seeds near chance"
+
+
 def _band(run: Run, cells: Cells, values: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
     """Over seeds the interval of the mean; with one seed, from the least to the largest agent."""
     if run.seeds > 1:
-        ends = [interval(row, metric.high) for row in values]
+        ends = [interval(row, metric.high, metric.low or 0.0, metric.log) for row in values]
         return np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
     name = f"{metric.name}_per_agent"
     if not metric.per_agent or name not in cells:
@@ -117,8 +131,9 @@ def against_snr(
     panels = {
         (metric.name, topology): _panel(run, variants, topology, metric, transitions)
         for metric in metrics
-        for topology in run.topologies
+        for topology in run.topologies or [NO_TOPOLOGY]
     }
+    names = run.topologies or [NO_TOPOLOGY]
     shown: set[str] = set()
     for metric in metrics:
         row = [panel for (name, _), panel in panels.items() if name == metric.name and panel is not None]
@@ -126,7 +141,7 @@ def against_snr(
         for panel in row:
             panel["y"]["range"] = limits
             shown |= {series["method"] for series in panel["series"]}
-    rows = [[metric for metric in row if any(panels[metric.name, name] for name in run.topologies)] for row in rows]
+    rows = [[metric for metric in row if any(panels[metric.name, name] for name in names)] for row in rows]
     if not any(rows):
         return None
     controls = []
@@ -150,14 +165,18 @@ def against_snr(
 
 
 def _panel(run: Run, variants: list[str], topology: str, metric: Metric, transitions: bool) -> Panel | None:
-    found = [curve(run, variant, topology, metric, metric.name == "ece") for variant in variants]
+    places = [None] * len(variants) if run.snrs else list(range(len(variants)))  # no radio: methods beside each other
+    found = [
+        curve(run, variant, topology, metric, metric.name == "ece", at)
+        for variant, at in zip(variants, places, strict=True)
+    ]
     series = [each for each in found if each is not None]
     if not series:
         return None
     panel: Panel = {
         "type": "lines",
-        "title": f"{metric.title} · {show_topology(topology)}",
-        "x": {"label": "SNR (dB)", "range": _axis(run.snrs)},
+        "title": metric.title if topology == NO_TOPOLOGY else f"{metric.title} · {show_topology(topology)}",
+        "x": _axis(run.snrs, variants),
         "y": {"label": metric.title, "log": metric.log},
         "series": series,
     }
@@ -169,11 +188,14 @@ def _panel(run: Run, variants: list[str], topology: str, metric: Metric, transit
     return panel
 
 
-def _axis(snrs: list[float]) -> list[float]:
+def _axis(snrs: list[float], variants: list[str]) -> Panel:
+    """The SNRs; where links are ideal, the methods beside each other, by name where there is room."""
     if not snrs:
-        return [0.0, 1.0]
+        names = variants if len(variants) <= MAX_NAMED else []
+        ticks = [[place, short_name(name)] for place, name in enumerate(names)]
+        return {"label": "ideal links, no radio", "range": [-0.5, len(variants) - 0.5], "ticks": ticks}
     margin = 0.04 * (snrs[-1] - snrs[0]) or 1.0
-    return [snrs[0] - margin, snrs[-1] + margin]
+    return {"label": "SNR (dB)", "range": [snrs[0] - margin, snrs[-1] + margin]}
 
 
 def _numbers(panels: list[Panel], metric: Metric) -> list[Number | None]:

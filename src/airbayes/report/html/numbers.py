@@ -24,8 +24,11 @@ def shorts(values: Sequence[float] | np.ndarray, digits: int = 4) -> list[Number
     return [short(value, digits) for value in np.asarray(values, np.float64).ravel()]
 
 
-def interval(values: np.ndarray, high: float | None = None) -> tuple[float, float]:
-    """Student's 95 % interval of the mean over seeds, within 0 and `high`; of few seeds their range; of one nothing."""
+def interval(values: np.ndarray, high: float | None = None, low: float = 0.0, log: bool = False) -> tuple[float, float]:
+    """Student's 95 % interval of the mean over seeds, within `low` and `high`; of few their range; of one nothing.
+
+    On a logarithmic axis it never falls below the least seed's value: a mean less its interval may well be negative.
+    """
     from scipy.stats import t
 
     values = np.asarray(values, np.float64)
@@ -36,7 +39,8 @@ def interval(values: np.ndarray, high: float | None = None) -> tuple[float, floa
         return float(values.min()), float(values.max())
     half = float(t.ppf((1 + LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
     top = math.inf if high is None else high
-    return max(0.0, float(values.mean()) - half), min(top, float(values.mean()) + half)
+    bottom = max(low, float(values.min())) if log else low
+    return max(bottom, float(values.mean()) - half), min(top, float(values.mean()) + half)
 
 
 def interval_words(seeds: int) -> str:
@@ -85,6 +89,15 @@ def decimals(value: float, digits: int = 3) -> str:
 
 def _raised(exponent: int) -> str:
     return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    return "–" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f} %"
+
+
+def count(value: float) -> str:
+    """A number of things: whole where it is one, as a mean may not be."""
+    return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else decimals(value)
 
 
 def decibels(snr: float) -> str:

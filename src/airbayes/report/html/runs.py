@@ -11,18 +11,21 @@ import xarray as xr
 
 from airbayes.errors import AirbayesError
 from airbayes.experiment.build import build_graph, build_problem
+from airbayes.experiment.cells import Cell as StudyCell
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
 from airbayes.experiment.dataset import NO_TOPOLOGY
-from airbayes.experiment.scenario import graph_name
+from airbayes.experiment.decisions import decisions
+from airbayes.experiment.prediction_files import read_prediction, stored_predictions
+from airbayes.experiment.scenario import graph_name, own_settings
 from airbayes.experiment.store import CONFIG, read_dataset
 from airbayes.experiment.toml_io import load_config
 from airbayes.models import pointnet
 from airbayes.network.weights import resolve
-from airbayes.report.claims import ClaimRecord, claims_table, missing_for_claims, num_classes
-from airbayes.report.faults_figure import has_scenarios
+from airbayes.report.chance import accuracy_name, collapse_floor, num_classes
+from airbayes.report.claims import ClaimRecord, claims_table, missing_for_claims
+from airbayes.report.faults_figure import NAMES, has_scenarios
 from airbayes.report.files import predicted_transitions
 from airbayes.report.html.cells import Arrays, Cells
-from airbayes.report.paired import ABOVE_CHANCE, MIN_ACCURACY
 from airbayes.report.style import is_radio
 from airbayes.text import printable
 
@@ -75,10 +78,14 @@ class Run:
     @cached_property
     def collapse_floor(self) -> float:
         """Accuracy at or below which a model has collapsed, and its ECE means nothing."""
-        try:
-            return max(MIN_ACCURACY, 1 / num_classes(self.dataset) + ABOVE_CHANCE)
-        except AirbayesError:
-            return MIN_ACCURACY
+        return collapse_floor(self.dataset)
+
+    def collapsed(self, cells: Cells) -> np.ndarray:
+        """How many of the seeds guess, at each SNR of the cells (or in all, at the one that was chosen)."""
+        name = accuracy_name(cells)
+        if name not in cells:
+            return np.zeros(cells.status.shape[:-1], np.int64)
+        return np.asarray((cells.ok(name) <= self.collapse_floor).sum(axis=-1))
 
     @cached_property
     def num_params(self) -> int | None:
@@ -100,9 +107,24 @@ class Run:
         if missing_for_claims(self.dataset) or self.dataset.attrs.get("evaluated_on") == "validation":
             return []
         try:
-            return claims_table(self.dataset)
+            found = claims_table(self.dataset)
         except AirbayesError:
             return []
+        measured = any(record.verdict != "not measured" for record in found)
+        return found if measured else []  # other graphs, or SNRs in between: nothing to score
+
+    @cached_property
+    def decisions(self) -> dict[tuple[str, str, float], dict]:
+        """(variant, graph, SNR) → decisions of the first seed; none where predictions are gone or were not stored."""
+        try:
+            rows = stored_predictions(self.folder)
+            first = min((row.seed for row in rows), default=0)
+            return {_place(row.cell): decisions(read_prediction(self.folder, row)) for row in rows if row.seed == first}
+        except AirbayesError:  # damaged, or without an order, as NaN confidences are
+            return {}
+
+    def decision(self, variant: str, topology: str, snr: float) -> dict | None:
+        return self.decisions.get((variant, self.place(variant, topology), snr if is_radio(variant) else math.inf))
 
     def graph(self, topology: str) -> "Graph | None":
         """The graph of a topology of the results; None where its edge list is gone."""
@@ -156,10 +178,23 @@ class Run:
         return found if found.present.any() else None
 
 
+def _place(cell: StudyCell) -> tuple[str, str, float]:
+    return cell.variant, cell.topology or NO_TOPOLOGY, math.inf if cell.snr_db is None else cell.snr_db
+
+
 def show_topology(topology: str) -> str:
-    """An edge list by its file name."""
+    """An edge list by its file name, a scenario by its fault."""
     if topology == "none":
         return "no graph"
+    try:
+        own = own_settings(topology)
+    except AirbayesError:  # an @ in a name that is no scenario
+        own = {}
+    if own:  # a scenario: the fault in words
+        (fault, rate), *others = own.items()
+        more = ", ".join(f"{name} {value:g}" for name, value in others)
+        graph = show_topology(graph_name(topology))
+        return printable(f"{graph}, {NAMES.get(fault, fault)} {rate:g}" + (f" ({more})" if more else ""), 80)
     name = PurePath(topology).name if topology.endswith(".csv") else topology
     return printable(name, 60)
 

@@ -5,16 +5,22 @@ import math
 
 import numpy as np
 
-from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.report.files import RHAT_LIMIT
-from airbayes.report.html.numbers import decibels, decimals
+from airbayes.experiment.dataset import NO_TOPOLOGY, STATUS_CODES
+from airbayes.experiment.trained import TRUST
+from airbayes.report.claims import GRAPHS, missing_for_claims
+from airbayes.report.files import RHAT_LIMIT, partition_words
+from airbayes.report.html.numbers import decibels, decimals, percent
 from airbayes.report.html.parts import Cell, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.claims import TONES
+from airbayes.report.html.sections.faults import worst_faults
+from airbayes.report.html.sections.gaussian import width_words
+from airbayes.report.html.sections.strange import strange_words
 from airbayes.report.paired import MIN_SEEDS
 from airbayes.report.style import is_radio, short
 from airbayes.text import plural
 
+MAX_PLACES = 4  # graphs named where a method collapses
 GAINS = {"optimal": "optimal gains", "common": "common gain"}
 PROBLEMS = {
     "pointnet": "PointNet on lidar objects",
@@ -52,8 +58,8 @@ def summarise(run: Run) -> Summary:
         for each in run.claims
         for name in (f"cd_dsgld:{each.gains}",)
     )
-    findings = _linear_findings(run) if run.linear else _class_findings(run)
-    return Summary(_about(run), _facts(run), tuple(findings), tuple(_warnings(run)), verdicts, _glance(run))
+    findings = _linear_findings(run) if run.linear else [*_class_findings(run), *_decision_findings(run)]
+    return Summary(_about(run), _facts(run), tuple(findings), tuple(_warnings(run)), verdicts, glance(run))
 
 
 def _about(run: Run) -> str:
@@ -62,7 +68,9 @@ def _about(run: Run) -> str:
     if config.problem.kind == "pointnet":
         problem += " (simulated)" if config.lidar.source == "simulated" else " (an object set)"
     agents = plural(config.network.agents, "agent")
-    return f"{problem[0].upper()}{problem[1:]}, learned together by {agents} over a radio network."
+    links = "a radio network" if run.snrs else "ideal links, without a radio"
+    learned = f"learned together by {agents} over {links}" if run.topologies else "learned without a network"
+    return f"{problem[0].upper()}{problem[1:]}, {learned}."
 
 
 def _facts(run: Run) -> tuple[tuple[str, str], ...]:
@@ -98,7 +106,14 @@ def _mean(run: Run, variant: str, metric: str, snr: float) -> float:
     return float(np.mean(known)) if known else math.nan
 
 
-def _glance(run: Run) -> Table | None:
+def _guessing(run: Run, variant: str, snr: float) -> tuple[int, int]:
+    """How many runs of a variant at an SNR guess, over graphs and seeds, and how many there are."""
+    places = dict.fromkeys(run.place(variant, name) for name in run.topologies or ["none"])
+    found = [cells for place in places if (cells := run.cells(variant, place, snr)) is not None]
+    return sum(int(run.collapsed(cells)) for cells in found), sum(int(cells.scored) for cells in found)
+
+
+def glance(run: Run) -> Table | None:
     """Every method at the lowest and highest SNR."""
     metrics = (
         (("w2_agent", "W2"), ("w2_network", "W2, network"))
@@ -109,28 +124,31 @@ def _glance(run: Run) -> Table | None:
         return None
     ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1]))) if run.snrs else [math.inf]
     mixed = len({is_radio(variant) for variant in run.variants}) > 1  # else a column that says one thing
-    rows = []
+    rows, partly = [], False
     for variant in run.variants:
         radio = is_radio(variant)
         numbers = []
         for index, snr in enumerate(ends):
-            accuracy = math.nan if run.linear else _mean(run, variant, "accuracy", snr)
+            guessing, scored = (0, 0) if run.linear else _guessing(run, variant, snr)
             for metric, _ in metrics:
                 value = _mean(run, variant, metric, snr)
                 if not radio and index < len(ends) - 1:
                     numbers.append(Cell("–", tone="dim"))
                 elif not math.isfinite(value):
                     numbers.append(Cell("diverged", tone="bad"))
-                elif metric == "ece" and accuracy <= run.collapse_floor:
+                elif metric == "ece" and guessing == scored > 0:
                     numbers.append(Cell("(guesses)", tone="bad"))
                 else:
-                    low = metric == "accuracy" and value <= run.collapse_floor
-                    numbers.append(Cell(decimals(value), tone="bad" if low else None))
+                    some = metric == "ece" and guessing > 0
+                    partly |= some
+                    tone = "bad" if metric == "accuracy" and guessing == scored > 0 else None
+                    numbers.append(Cell(decimals(value) + (" *" if some else ""), tone=tone))
         links = ("radio" if radio else "ideal",) if mixed else ()
         rows.append((Cell(short(variant), variant), *links, *numbers))
     names = ("method", "links") if mixed else ("method",)
     head = (*names, *(f"{name}, {decibels(snr)}" for snr in ends for _, name in metrics))
-    return Table("Mean over graphs, seeds and agents", head, tuple(rows), words=tuple(range(len(names))))
+    caption = "Mean over graphs, seeds and agents" + ("; * some of these runs guess" if partly else "")
+    return Table(caption, head, tuple(rows), words=tuple(range(len(names))))
 
 
 def _class_findings(run: Run) -> list[str]:
@@ -139,39 +157,86 @@ def _class_findings(run: Run) -> list[str]:
     found = []
     if run.snrs and not run.scenarios:
         top = run.snrs[-1]
-        pairs = [(v, _mean(run, v, "accuracy", top), _mean(run, v, "ece", top)) for v in run.variants if is_radio(v)]
-        known = [(short(v), a, e) for v, a, e in pairs if math.isfinite(a)]
-        if known:
-            said = "; ".join(
-                f"{name} guesses"
-                if a <= run.collapse_floor
-                else f"{name} is right in {100 * a:.0f} % of cases with an ECE of {e:.2f}"
-                for name, a, e in known
-            )
-            found.append(f"At {decibels(top)}: {said}.")
+        said = [words for v in run.variants if is_radio(v) and (words := _at(run, v, top))]
+        if said:
+            found.append(f"At {decibels(top)}: {'; '.join(said)}.")
+    said = [words for v in run.variants if not is_radio(v) and (words := _at(run, v, math.inf))]
+    if said and not run.scenarios:
+        found.append(f"Without a radio: {'; '.join(said)}.")
+    found += worst_faults(run)
     fallen = _collapsed(run)
     for variant, places in fallen.items():
-        where = "; ".join(f"{name} at {', '.join(snrs)}" for name, snrs in list(places.items())[:4])
-        more = f"; and {len(places) - 4} more graphs" if len(places) > 4 else ""
+        where = "; ".join(f"{name}{snrs}" for name, snrs in list(places.items())[:MAX_PLACES])
+        more = f"; and {len(places) - MAX_PLACES} more graphs" if len(places) > MAX_PLACES else ""
         found.append(f"{short(variant)} collapses to near guessing: {where}{more}.")
     if not fallen and bool((run.dataset.status == STATUS_CODES["ok"]).any()):
         found.append("Nothing collapsed to guessing.")
     return found
 
 
-def _collapsed(run: Run) -> dict[str, dict[str, list[str]]]:
-    """Variant → graph → SNRs at which the mean accuracy is near chance."""
-    found: dict[str, dict[str, list[str]]] = {}
+def _at(run: Run, variant: str, snr: float) -> str:
+    """What a variant scores at an SNR, in words; nothing where it did not end well."""
+    accuracy, ece = _mean(run, variant, "accuracy", snr), _mean(run, variant, "ece", snr)
+    guessing, scored = _guessing(run, variant, snr)
+    if not math.isfinite(accuracy):
+        return ""
+    if guessing == scored:
+        return f"{short(variant)} guesses"
+    some = f" (of its {scored} runs {guessing} {'guesses' if guessing == 1 else 'guess'})" if guessing else ""
+    return f"{short(variant)} is right in {100 * accuracy:.0f} % of cases with an ECE of {ece:.2f}{some}"
+
+
+def _collapsed(run: Run) -> dict[str, dict[str, str]]:
+    """Variant → graph → where seeds guess there: " at 0 dB, 5 dB, 10 dB (5 of 8 seeds)"."""
+    found: dict[str, dict[str, str]] = {}
     for variant in run.variants:
         for topology in dict.fromkeys(run.place(variant, name) for name in run.topologies or ["none"]):
+            places = []
             for snr in (run.snrs or [math.inf]) if is_radio(variant) else [math.inf]:
                 cells = run.cells(variant, topology, snr)
-                if cells is None:
+                if cells is None or not (guessing := int(run.collapsed(cells))):
                     continue
-                accuracy = cells.mean("accuracy")
-                if accuracy <= run.collapse_floor:
-                    found.setdefault(variant, {}).setdefault(show_topology(topology), []).append(decibels(snr))
+                seeds = int(cells.scored)
+                some = f" ({guessing} of {seeds} seeds)" if guessing < seeds else ""
+                places.append((f" at {decibels(snr)}" if is_radio(variant) else "") + some)
+            if places:
+                words = ",".join([places[0], *(place.replace(" at ", " ", 1) for place in places[1:])])
+                name = "" if topology == NO_TOPOLOGY else show_topology(topology)
+                found.setdefault(variant, {})[name] = words if name else words.strip(" ()") or "every seed"
     return found
+
+
+def _decision_findings(run: Run) -> list[str]:
+    """Whether the method to trust may answer alone, what its prediction sets hold, and what it makes of the strange."""
+    graph, snr = (run.topologies or [NO_TOPOLOGY])[0], run.snrs[-1] if run.snrs else math.inf
+    trusted = sorted(run.variants, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST))
+    records = [(variant, record) for variant in trusted if (record := run.decision(variant, graph, snr))]
+    strange = strange_words(run)
+    if not records or records[0][1]["threshold"] is None:
+        return [strange] if strange else []
+    variant, record = records[0]
+    threshold, sets, promise = record["threshold"], record["sets"]["lac"], record["promise"]
+    place = "" if run.place(variant, graph) == NO_TOPOLOGY else f"{show_topology(graph)}, "
+    place += decibels(snr) if is_radio(variant) else "ideal links"
+    asked = f"at most {percent(promise['max_error'])} wrong answers"
+    if threshold["answers"] == "never":
+        held = plural(record["objects"]["validation_instances"], "validation object")
+        says = f"No: {held} cannot promise {asked}"
+    else:
+        above = "" if threshold["answers"] == "always" else f" with a confidence above {threshold['value']:.3f}"
+        wrong = percent(threshold["test_error"], 1)
+        says = (
+            f"Yes{above}: it answers {percent(threshold['test_coverage'])} of the test objects, {wrong} of them wrong"
+        )
+        says += f", with {asked} promised"
+    low, high = sets["expected"]
+    return [
+        f"May {short(variant)} answer alone ({place})? {says}.",
+        f"Its prediction sets, {sets['mean_size']:.1f} classes on average, hold the truth in "
+        f"{percent(sets['coverage'])} of cases; {percent(promise['coverage'])} were wanted, "
+        f"{100 * low:.0f} to {percent(high)} are to be expected.",
+        *([strange] if strange else []),
+    ]
 
 
 def _linear_findings(run: Run) -> list[str]:
@@ -186,9 +251,11 @@ def _linear_findings(run: Run) -> list[str]:
                     f"{short(variant)}: one agent is {decimals(low)} from the exact posterior at "
                     f"{decibels(run.snrs[0])} and {decimals(high)} at {decibels(run.snrs[-1])}."
                 )
+    if found and (words := width_words(run)):
+        found.append(words)
     if run.transitions:
         said = ", ".join(f"{snr:.1f} dB on {show_topology(name)}" for name, snr in run.transitions.items())
-        found.append(f"The power limit was predicted to bite below {said}.")
+        found.append(f"The power limit was predicted to bite below {said}.".replace("-", "−"))
     return found
 
 
@@ -199,7 +266,11 @@ def _warnings(run: Run) -> list[str]:
     if diverged:
         found.append(f"{plural(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean.")
     if run.seeds < MIN_SEEDS and not run.linear:
-        found.append(f"{plural(run.seeds, 'seed')}: a verdict needs {MIN_SEEDS}. Read differences as an illustration.")
+        needed = f" a verdict needs {MIN_SEEDS}." if run.claims else ""
+        reading = (
+            "Read differences as an illustration" if len(run.variants) > 1 else "Other seeds may come out otherwise"
+        )
+        found.append(f"{plural(run.seeds, 'seed')}{':' if needed else '.'}{needed} {reading}.")
     if run.dataset.attrs.get("evaluated_on") == "validation":
         found.append("Scores are on validation objects, for tuning; no claim is scored on them.")
     if "rhat" in run.dataset:
@@ -209,6 +280,14 @@ def _warnings(run: Run) -> list[str]:
                 f"R-hat is above {RHAT_LIMIT} in {poor} of {plural(known, 'sampled cell')}: "
                 "chains there have not mixed."
             )
+    if words := partition_words(run.dataset, show_topology):
+        found.append(words)
+    if any(variant.startswith("cd_") for variant in run.variants) and "power_used_mean" not in run.dataset:
+        found.append("No CD-DSGLD run ended well: nothing is known of its power, its gains and the transition.")
+    tuning = run.dataset.attrs.get("evaluated_on") == "validation"
+    if not run.claims and not run.linear and not tuning and not missing_for_claims(run.dataset):
+        graphs = ", ".join(GRAPHS)
+        found.append(f"The paper's claims are not scored: they are of {graphs} at low and at high SNR.")
     if "kept_max" in run.dataset and bool((run.dataset.kept_max == 0).any()):
         found.append("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks.")
     return found

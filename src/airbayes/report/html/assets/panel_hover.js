@@ -29,7 +29,7 @@ function valueText(series, index) {
   let text = format(series.y[index]);
   if (series.low && series.low[index] !== null) text += ` [${format(series.low[index])}, ${format(series.high[index])}]`;
   if (series.dotted && series.dotted[index] !== null) text += ` (dotted ${format(series.dotted[index])})`;
-  if (series.hollow && series.hollow[index]) text += ", near chance";
+  if (series.hollow && series.hollow[index]) text += `, ${series.hollow[index]}`;
   if (series.lost && series.lost[index]) text += `, ${series.lost[index]}`;
   return text;
 }

@@ -14,6 +14,7 @@ function drawNetwork(panel, width) {
   if (written)
     for (const [i, j, weight] of panel.links) {
       const [x1, y1] = place(panel.at[i]), [x2, y2] = place(panel.at[j]);
+      if (Math.hypot(x2 - x1, y2 - y1) < 2 * radius + 30) continue; // no room
       const x = (x1 + x2) / 2, y = (y1 + y2) / 2, text = format(weight), wide = 6.5 * text.length + 8;
       root.append(svg("rect", { class: "weight-back", x: x - wide / 2, y: y - 8, width: wide, height: 16, rx: 4 }));
       root.append(svg("text", { class: "weight", x, y: y + 4, text }));
@@ -28,7 +29,8 @@ function drawNetwork(panel, width) {
       group.append(svg("circle", { class: "gain-rest", cx: x, cy: y, r: ring, "stroke-width": stroke }));
       group.append(svg("circle", { class: "gain", cx: x, cy: y, r: ring, "stroke-width": stroke, "stroke-dasharray": `${around * clamp(gain, 0, 1)} ${around}`, transform: `rotate(-90 ${x} ${y})` }));
     }
-    if (radius >= 13) group.append(svg("text", { class: "node-name", x, y: y + 4, text: gain === null ? String(agent) : gain < 0.995 || gain > 1.005 ? gain.toFixed(2).replace(/^0/, "") : "1" }));
+    if (radius >= 13) group.append(svg("text", { class: "node-name", x, y: y + 4, text: String(agent) }));
+    if (radius >= 13 && gain !== null) group.append(svg("rect", { class: "weight-back", x: x - 20, y: y + radius + 2, width: 40, height: 12, rx: 3 }), svg("text", { class: "weight", x, y: y + radius + 11, text: `ρ ${gain.toFixed(2)}` }));
     const said = [`agent ${agent}`, `own weight ${format(panel.own[agent])}`];
     if (gain !== null) said.push(`mean gain ρ = ${format(gain)}`);
     group.append(svg("title", { text: said.join(", ") }));

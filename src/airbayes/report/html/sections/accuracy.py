@@ -1,5 +1,6 @@
 """Accuracy and calibration against SNR: the form of the paper's Fig. 2; and the other scores."""
 
+from airbayes.report.chance import accuracy_name
 from airbayes.report.html.curves import Metric, against_snr, band_words, line_words
 from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
@@ -21,28 +22,37 @@ OTHERS = [
 ]
 
 
+def against(run: Run) -> str:
+    return " against SNR" if run.snrs else ", methods beside each other"
+
+
 def accuracy_section(run: Run) -> Section | None:
     if run.linear or run.scenarios:
         return None
-    figure = against_snr(run, FIG2, "Accuracy and expected calibration error against SNR, one column per graph")
+    figure = against_snr(run, FIG2, f"Accuracy and expected calibration error{against(run)}, one column per graph")
     if figure is None:
         return None
     notes = [band_words(run), line_words(figure)]
     if any(
-        any(series.get("hollow", ()))
+        "x" in series and any(series.get("hollow", ()))
         for panel in figure.frames[next(iter(figure.frames))]
         for series in panel["series"]
     ):
         notes.append(
-            f"Hollow points: accuracy at or below {run.collapse_floor:.2f}, near guessing; a small ECE means "
-            "nothing there."
+            f"Hollow points: {'a seed has' if run.seeds > 1 else 'the run has'} a "
+            f"{accuracy_name(run.dataset).replace('_', ' ')} of {run.collapse_floor:.2f} or less, near guessing; "
+            "a small ECE means nothing there."
         )
     return Section(
         "accuracy",
-        "Accuracy and honesty against radio quality",
+        "Accuracy and honesty against radio quality" if run.snrs else "Accuracy and honesty over ideal links",
         "Accuracy is the share of objects named correctly; ECE is the gap between how sure the model says it is "
-        "and how often it is right, 0 being perfectly honest. The further right, the cleaner the radio channel "
-        "between the agents.",
+        "and how often it is right, 0 being perfectly honest. "
+        + (
+            "The further right, the cleaner the radio channel between the agents."
+            if run.snrs
+            else "No method of this run has a radio, so nothing depends on an SNR."
+        ),
         (figure,),
         notes=tuple(notes),
     )
@@ -51,7 +61,7 @@ def accuracy_section(run: Run) -> Section | None:
 def scores_section(run: Run) -> Section | None:
     if run.linear or run.scenarios:
         return None
-    figure = against_snr(run, OTHERS, "Other scores against SNR", choose_metric=True)
+    figure = against_snr(run, OTHERS, f"Other scores{against(run)}", choose_metric=True)
     if figure is None:
         return None
     return Section(

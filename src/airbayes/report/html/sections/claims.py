@@ -1,7 +1,7 @@
 """The paper's claims and what this run says about them."""
 
 from airbayes.report.claims import ClaimRecord
-from airbayes.report.claims_show import MEASURES
+from airbayes.report.claims_show import measure
 from airbayes.report.html.parts import Cell, Section, Table, Tone
 from airbayes.report.html.runs import Run
 from airbayes.report.paired import MIN_SEEDS, Effect
@@ -24,7 +24,8 @@ def claims_section(run: Run) -> Section | None:
         "The paper's claims",
         "The paper says four things about this figure; each is scored by comparing the two methods seed by seed, "
         f"and a verdict needs {MIN_SEEDS} seeds whose 95 % interval lies on one side of zero. Undecided is not "
-        "refuted: it says that this run is too small to tell.",
+        "refuted: it says that this run is too small to tell; (for) and (against) then say where the difference "
+        "points, seen from the claim.",
         tables=(Table("Every comparison behind the verdicts", head, rows, words=(0, 1, 2, 3, 4, 9)),),
         notes=tuple(f"{', '.join(dict.fromkeys(claims))}. {note}." for note, claims in notes.items()),
     )
@@ -48,7 +49,7 @@ def _row(record: ClaimRecord, effect: Effect) -> tuple[Cell | str, ...]:
         Cell(short(variant), variant),
         effect.topology,
         ", ".join(f"{snr:g}" for snr in effect.snr_db) or "none",
-        MEASURES[effect.metric],
+        measure(record, effect.metric),
         number(effect.cd_mean) + lost(effect.cd_diverged),
         number(effect.q_mean) + lost(effect.q_diverged),
         difference,

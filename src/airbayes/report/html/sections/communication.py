@@ -11,7 +11,8 @@ import numpy as np
 from airbayes.channel.rate import bits_per_block
 from airbayes.network import Graph
 from airbayes.report.html.cells import mean
-from airbayes.report.html.numbers import decimals, shorts, value_range
+from airbayes.report.html.curves import MAX_COLUMNS
+from airbayes.report.html.numbers import count, decimals, shorts, value_range
 from airbayes.report.html.parts import Cell, Entry, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import is_radio
@@ -25,11 +26,15 @@ ENTRIES = (
 )
 
 
+NO_ENERGY = " No CD-DSGLD run ended well here, so that curve is missing."
+
+
 def communication_section(run: Run) -> Section | None:
     params = run.num_params
     graphs = [(name, graph) for name in run.topologies if "@" not in name and (graph := run.graph(name)) is not None]
-    if params is None or not run.snrs or not graphs or len(graphs) > 4:
+    if params is None or not run.snrs or not graphs:
         return None
+    many, graphs = len(graphs), graphs[:MAX_COLUMNS]
     panels = [_panel(run, name, graph, params, energy) for energy in (False, True) for name, graph in graphs]
     for energy in (False, True):
         row = [panel for panel in panels if panel["energy"] == energy]
@@ -53,7 +58,9 @@ def communication_section(run: Run) -> Section | None:
         notes=(
             "Q-DSGD does not send whole models: it fits the largest entries into the same channel uses as over the air "
             "(table). Energy: power × channel uses of one agent, with the power limit as unit; over the air it is what "
-            "was really used, on average after burn-in.",
+            "was really used, on average after burn-in."
+            + ("" if any(s["keys"] == [AIR] for p in panels if p["energy"] for s in p["series"]) else NO_ENERGY)
+            + ("" if many <= MAX_COLUMNS else f" The first {MAX_COLUMNS} of {many} graphs."),
         ),
     )
 
@@ -124,7 +131,7 @@ def _table(run: Run, params: int, graphs: list[tuple[str, Graph]]) -> Table:
                         show_topology(name),
                         f"{snr:g} dB",
                         Cell(short_name(variant), variant),
-                        f"{decimals(kept)} ({100 * kept / params:.3g} %)" if math.isfinite(kept) else "–",
+                        f"{count(kept)} ({100 * kept / params:.3g} %)" if math.isfinite(kept) else "–",
                         "analog" if analog else decimals(bits),
                         decimals(float(steps) * params),
                         "–" if analog else decimals(bits * steps * agents),

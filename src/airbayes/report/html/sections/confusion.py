@@ -21,13 +21,18 @@ def confusion_section(run: Run) -> Section | None:
     figure = one_per_method(run, functools.partial(_panel, run), title, run.snrs[-1:] if many else None)
     if figure is None:
         return None
+    clouds = run.config.problem.kind == "pointnet"
     return Section(
         "confusion",
         "What is taken for what",
         "Each row is one true class and shows, in percent, what its objects were called; a perfect model has 100 "
-        "on the diagonal and nothing beside it. Two classes that trade places often look alike to the lidar.",
+        "on the diagonal and nothing beside it."
+        + (" Two classes that trade places often look alike to the lidar." if clouds else ""),
         (figure,),
-        notes=("Mean over agents and seeds.",),
+        notes=(
+            "Mean over agents and seeds."
+            + (" Only at the highest SNR: the page would grow too large." if many else ""),
+        ),
     )
 
 

@@ -31,9 +31,11 @@ def convergence_section(run: Run) -> Section | None:
         return None
     groups = topology_groups(run)
     snrs = run.snrs or [math.inf]
+    left_out = ""
     if len(groups) * len(snrs) > MAX_FRAMES:
-        snrs = snrs[-1:]
+        snrs, left_out = snrs[-1:], " Only at the highest SNR: the page would grow too large."
     if len(groups) * len(snrs) > MAX_FRAMES:
+        left_out += f" The first {MAX_FRAMES} of {len(groups)} graphs or scenarios."
         groups = groups[:MAX_FRAMES]
     frames: dict[str, list[Panel]] = {}
     for i, group in enumerate(groups):
@@ -63,8 +65,14 @@ def convergence_section(run: Run) -> Section | None:
         tuple(controls),
         legend(run, [name for name in run.variants if name in shown]),
     )
-    capped = "cd_dsgld" in run.config.methods and run.config.sampling.schedule == "constant"
-    cap = " The norm cap is the size of θ at which the power limit bites at this SNR." if capped else ""
+    lines = [series for panel in everything for series in panel["series"]]
+    words = ["Solid: the model of the moment, over a radio" if any(s["dash"] for s in lines) and run.snrs else ""]
+    words = [words[0] or "Lines: the model of the moment"]
+    words += ["dashed: over ideal links"] if run.snrs and any(series["dash"] for series in lines) else []
+    words += ["dotted: the mean prediction over the samples kept so far"] if any("dotted" in s for s in lines) else []
+    drawn, shown_cap = any(panel.get("level") for panel in everything), "cd_dsgld" in run.config.methods
+    cap = " The norm cap is the size of θ at which the power limit bites at this SNR" if drawn and shown_cap else ""
+    cap += "; where it lies above the axis it is not drawn." if cap else ""
     return Section(
         "convergence",
         "Over the run",
@@ -72,7 +80,7 @@ def convergence_section(run: Run) -> Section | None:
         "from the average of all; if the curves still move at the end, the numbers above belong to this length of "
         "run only.",
         (figure,),
-        notes=("Solid: the model of the moment; dotted: the mean prediction over the samples kept so far." + cap,),
+        notes=("; ".join(words) + "." + cap + left_out,),
     )
 
 

@@ -7,13 +7,14 @@ import numpy as np
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.faults_figure import NAMES, feels, scenario_columns
 from airbayes.report.html.cells import mean
-from airbayes.report.html.curves import legend
 from airbayes.report.html.numbers import decibels, interval, interval_words, shorts, value_range
-from airbayes.report.html.parts import Control, Figure, Panel, Section
+from airbayes.report.html.parts import Control, Entry, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
-from airbayes.report.style import label, width
+from airbayes.report.style import short, width
 from airbayes.text import plural
 
+NAMED = (("accuracy", "accuracy"), ("ece", "ECE"))
+NOTABLE = 0.03  # accuracy; less is noise of few seeds
 ROWS = (("accuracy", "Accuracy", None, 1.0), ("ece", "ECE", 0.0, 1.0))
 
 
@@ -26,8 +27,8 @@ def faults_section(run: Run) -> Section | None:
     for index, snr in enumerate(snrs):
         frames[str(index)] = [
             panel
-            for row in ROWS
             for column, rates in columns.items()
+            for row in ROWS  # of one fault beside each other
             if (panel := _panel(run, column, rates, row, snr)) is not None
         ]
     for _, title, low, high in ROWS:
@@ -40,9 +41,9 @@ def faults_section(run: Run) -> Section | None:
     figure = Figure(
         "Accuracy and ECE against the rate of each fault",
         frames,
-        min(4, len(columns)),
+        4 if len(columns) > 1 else 2,
         (Control("SNR", tuple(map(decibels, snrs)), len(snrs) - 1, slider=True),),
-        legend(run, variants),
+        tuple(Entry(name, short(name), name) for name in variants),  # "ideal links" would not fit lost ones
     )
     return Section(
         "faults",
@@ -51,9 +52,42 @@ def faults_section(run: Run) -> Section | None:
         "and makes it more frequent from left to right. A flat curve means that the method does not mind.",
         (figure,),
         notes=(
-            "Rates are drawn at equal distances." + (f" Bands: {interval_words(run.seeds)}." if run.seeds > 1 else ""),
+            _graphs(columns)
+            + "Rates are drawn at equal distances."
+            + (f" Bands: {interval_words(run.seeds)}." if run.seeds > 1 else ""),
         ),
     )
+
+
+def _graphs(columns: dict[tuple[str, ...], dict[float, str]]) -> str:
+    names = {graph for graph, *_ in columns}
+    return f"All on the {show_topology(names.pop())} graph. " if len(names) == 1 else ""
+
+
+def worst_faults(run: Run) -> list[str]:
+    """For the minute on top: what costs each method most accuracy, at the highest SNR, against no fault."""
+    if not run.scenarios or "accuracy" not in run.dataset:
+        return []
+    snr = run.snrs[-1] if run.snrs else math.inf
+    columns = [(column, rates) for column, rates in scenario_columns(run.dataset).items() if 0.0 in rates]
+    found = []
+    for variant in run.variants:
+        losses = []
+        for (_, fault, _), rates in columns:
+            for rate, topology in rates.items():
+                cells, whole = run.cells(variant, topology, snr), run.cells(variant, rates[0.0], snr)
+                if rate and feels(variant, fault) and cells is not None and whole is not None:
+                    losses.append((whole.mean("accuracy") - cells.mean("accuracy"), topology, cells, whole))
+        losses = [loss for loss in losses if math.isfinite(loss[0])]
+        if not losses:
+            continue
+        lost, topology, cells, whole = max(losses, key=lambda loss: loss[0])
+        if lost < NOTABLE:
+            found.append(f"No fault costs {short(variant)} {NOTABLE:g} of its accuracy.")
+            continue
+        scores = (f"{name} {whole.mean(key):.2f} → {cells.mean(key):.2f}" for key, name in NAMED)
+        found.append(f"{short(variant)} is hurt most by: {show_topology(topology)} ({', '.join(scores)}).")
+    return found
 
 
 def _panel(run: Run, column: tuple[str, ...], rates: dict[float, str], row: tuple, snr: float) -> Panel | None:
@@ -72,7 +106,7 @@ def _panel(run: Run, column: tuple[str, ...], rates: dict[float, str], row: tupl
         curve: Panel = {
             "keys": [variant],
             "method": variant,
-            "name": label(variant),
+            "name": short(variant),
             "width": width(variant),
             "x": list(range(len(rates))),
             "y": shorts(mean(values, 1)),
@@ -85,9 +119,10 @@ def _panel(run: Run, column: tuple[str, ...], rates: dict[float, str], row: tupl
     if not series:
         return None
     extra = f" ({others})" if others else ""
+    place = f"{show_topology(graph)}, " if len({name for name, *_ in scenario_columns(run.dataset)}) > 1 else ""
     return {
         "type": "lines",
-        "title": f"{title} · {show_topology(graph)}, {NAMES.get(fault, fault)}{extra}",
+        "title": f"{title} · {place}{NAMES.get(fault, fault)}{extra}",
         "x": {
             "label": f"rate ({fault})",
             "range": [-0.2, len(rates) - 0.8],

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from airbayes.report.html.curves import MAX_COLUMNS, Metric, against_snr, band_words, legend
-from airbayes.report.html.numbers import decibels, shorts, value_range
+from airbayes.report.html.numbers import decibels, decimals, shorts, value_range
 from airbayes.report.html.parts import Control, Entry, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label, width
@@ -35,10 +35,24 @@ def gaussian_section(run: Run) -> Section | None:
         "links, and the dotted upright is the SNR below which the power limit is predicted to bite.",
         (figure,),
         notes=(
-            "Solid: one agent, the mean over agents; dotted: the average of the network.",
+            "Solid: one agent, the mean over agents; dotted: the average of the network. " + width_words(run),
             band_words(run) if run.seeds > 1 else "",
         ),
     )
+
+
+def posterior_width(run: Run) -> float:
+    """√tr Σ of the exact posterior, the mean over seeds: how far a typical θ of it lies from its mean."""
+    if "posterior_cov" not in run.dataset:
+        return math.nan
+    cov = run.dataset["posterior_cov"].transpose(..., "param", "param2").values.astype(np.float64)
+    widths = np.sqrt(np.trace(cov, axis1=-2, axis2=-1))
+    return float(np.mean(widths[np.isfinite(widths)])) if np.isfinite(widths).any() else math.nan
+
+
+def width_words(run: Run) -> str:
+    width = posterior_width(run)
+    return f"For comparison: the posterior itself is √tr Σ = {decimals(width)} wide." if math.isfinite(width) else ""
 
 
 def ellipses_section(run: Run) -> Section | None:
@@ -75,7 +89,14 @@ def ellipses_section(run: Run) -> Section | None:
                 entries,
             ),
         ),
-        notes=("Agent 0, the first seed.",),
+        notes=(
+            "Agent 0, the first seed."
+            + (
+                ""
+                if len(run.topologies) <= MAX_COLUMNS
+                else f" The first {MAX_COLUMNS} of {len(run.topologies)} graphs."
+            ),
+        ),
     )
 
 
@@ -101,7 +122,7 @@ def _panel(run: Run, topology: str, snr: float) -> Panel | None:
         return None
     return {
         "type": "lines",
-        "title": f"Parameter 2 · {show_topology(topology)}",
+        "title": f"95 % ellipses · {show_topology(topology)}",
         "x": {"label": "parameter 1"},
         "y": {"label": "parameter 2", "log": False},
         "series": series,

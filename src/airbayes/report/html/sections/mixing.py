@@ -2,13 +2,14 @@
 
 from airbayes.experiment.config import SAMPLING_METHODS
 from airbayes.report.files import RHAT_LIMIT
-from airbayes.report.html.curves import Metric, against_snr
+from airbayes.report.html.curves import Metric, against_snr, band_words, line_words
 from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
+from airbayes.report.html.sections.accuracy import against
 from airbayes.text import plural
 
 METRICS = [
-    Metric("rhat", "R-hat", None, None, True, per_agent=False, line=(RHAT_LIMIT, f"{RHAT_LIMIT}")),
+    Metric("rhat", "R-hat", 1.0, None, True, per_agent=False, line=(RHAT_LIMIT, f"mixed below {RHAT_LIMIT}")),
     Metric("ess", "Effective sample size", None, None, True, per_agent=False),
 ]
 
@@ -18,7 +19,7 @@ def mixing_section(run: Run) -> Section | None:
     if "rhat" not in run.dataset or not samplers:
         return None
     figure = against_snr(
-        run, METRICS, "R-hat and effective sample size against SNR", variants=samplers, transitions=False
+        run, METRICS, f"R-hat and effective sample size{against(run)}", variants=samplers, transitions=False
     )
     poor, known = int((run.dataset.rhat > RHAT_LIMIT).sum()), int(run.dataset.rhat.notnull().sum())
     if not known:
@@ -29,6 +30,8 @@ def mixing_section(run: Run) -> Section | None:
         if poor
         else f"R-hat is at most {RHAT_LIMIT} in {'all ' if known > 1 else ''}{plural(known, 'cell')}."
     )
+    seeds = f", the mean over seeds. {band_words(run)}" if run.seeds > 1 else ""
+    seeds = seeds.removesuffix(".")
     return Section(
         "mixing",
         "Have the chains mixed?",
@@ -36,5 +39,10 @@ def mixing_section(run: Run) -> Section | None:
         f"{RHAT_LIMIT} they have not yet forgotten where they began. The effective sample size is how many independent "
         "samples the kept ones are worth.",
         () if figure is None else (figure,),  # methods without a radio and a graph: the sentence alone
-        notes=(verdict, "The worst of the monitored quantities in each cell, the mean over seeds."),
+        notes=(
+            verdict,
+            ""
+            if figure is None
+            else f"The worst of the monitored quantities in each cell{seeds}. {line_words(figure)}",
+        ),
     )

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from airbayes.network import Graph
+from airbayes.network.known_spectra import grid_extremes
 from airbayes.report.html.cells import mean
 from airbayes.report.html.numbers import decibels, short, shorts
 from airbayes.report.html.parts import Control, Figure, Panel, Section
@@ -19,8 +20,12 @@ MAX_GRAPHS = 12
 def network_section(run: Run) -> Section | None:
     names = list(dict.fromkeys(name for name in run.topologies if "@" not in name)) or run.topologies[:1]
     drawn = {name: panel for name in names[:MAX_GRAPHS] if (panel := _drawing(run, name)) is not None}
+    left_out = [words for name in names if (words := _too_large(run, name))]
+    if len(names) > MAX_GRAPHS:
+        left_out.append(f"Drawn are the first {MAX_GRAPHS} of {len(names)} graphs.")
     if not drawn:
-        return None
+        text = "Circles would be agents, lines the radio links between them."
+        return Section("network", "The network", text, notes=tuple(left_out)) if left_out else None
     policies = [variant for variant in run.variants if variant.startswith("cd_")]
     snrs = run.snrs
     controls: tuple[Control, ...] = ()
@@ -41,11 +46,15 @@ def network_section(run: Run) -> Section | None:
         else " All agents show one mean: this run stored no gain of its own for each."
     )
     text = (
-        "Circles are agents, lines the radio links between them; each agent pulls towards its neighbours with the "
-        "weight w written on the link. The ring of a circle shows the gain ρ at which the agent sends, on average "
-        "after burn-in: a full ring, ρ = 1, is all it wants, a part of it all that its power allows."
+        "Circles with a number are agents, lines the radio links between them; each agent pulls towards its neighbours "
+        "with the weight w written above the drawing, and on the links where there is room."
     )
-    notes = [note for note in (each.strip() if controls else "",) if note]
+    if controls:
+        text += (
+            " The ring of a circle, and the number under it, show the gain ρ at which the agent sends, on average "
+            "after burn-in: a full ring, ρ = 1, is all it wants, a part of it all that its power allows."
+        )
+    notes = [note for note in (each.strip() if controls else "", *left_out) if note]
     return Section(
         "network", "The network", text, (Figure("Graphs of the study", frames, 3, controls),), notes=tuple(notes)
     )
@@ -75,8 +84,44 @@ def _drawing(run: Run, topology: str) -> Panel | None:
     }
 
 
+def _too_large(run: Run, topology: str) -> str:
+    """Why a graph is not drawn; empty where it is."""
+    found = run.edge_weights(topology)
+    if found is None or (found[0].num_agents <= MAX_AGENTS and found[0].num_edges <= MAX_LINKS):
+        return ""
+    return (
+        f"{show_topology(topology)} is not drawn: {found[0].num_agents:,} agents and {found[0].num_edges:,} links "
+        f"could not be told apart (drawn are up to {MAX_AGENTS} and {MAX_LINKS:,})."
+    )
+
+
+def _walk(graph: Graph) -> list[int] | None:
+    """The agents of a line from end to end; None for other graphs."""
+    ends = np.flatnonzero(graph.degrees == 1)
+    if len(ends) != 2 or graph.degrees.max() > 2 or graph.num_edges != graph.num_agents - 1:
+        return None
+    beside: dict[int, list[int]] = {agent: [] for agent in range(graph.num_agents)}
+    for i, j in graph.edges.tolist():
+        beside[i].append(j)
+        beside[j].append(i)
+    path = [int(ends[0])]
+    while len(path) < graph.num_agents:
+        following = [agent for agent in beside[path[-1]] if agent not in path[-2:]]
+        if not following:  # it ends early: a line beside a ring
+            return None
+        path.append(following[0])
+    return path
+
+
+def _rows(graph: Graph) -> int | None:
+    """The rows of a grid numbered row by row; None for other graphs."""
+    if grid_extremes(graph) is None:
+        return None
+    return graph.num_agents // int(graph.edges[1, 1])
+
+
 def _layout(graph: Graph) -> np.ndarray:
-    """Points in [−1, 1]²: where the agents are, else a hub amid its leaves, a circle, or a spring layout."""
+    """Points in [−1, 1]²: where the agents are, else a hub amid its leaves, a line, a grid, a circle, or springs."""
     count, degrees = graph.num_agents, graph.degrees
     angle = math.pi / 2 + 2 * math.pi * np.arange(count) / max(count, 1)
     if graph.positions is not None:
@@ -89,6 +134,14 @@ def _layout(graph: Graph) -> np.ndarray:
         around = math.pi / 2 + 2 * math.pi * np.arange(count - 1) / (count - 1)
         places[np.arange(count) != hub] = np.column_stack([np.cos(around), np.sin(around)])
         return places
+    elif (path := _walk(graph)) is not None:
+        places = np.zeros((count, 2))
+        places[path, 0] = np.linspace(-1, 1, count)
+        return places
+    elif (rows := _rows(graph)) is not None:
+        across, down = np.arange(count) % (count // rows), np.arange(count) // (count // rows)
+        longest = max(rows, count // rows) - 1
+        return np.column_stack([2 * across - across.max(), down.max() - 2 * down]) / longest
     elif count <= 12 or (degrees == 2).all() or degrees.min() == count - 1:
         return np.column_stack([np.cos(angle), np.sin(angle)])
     else:

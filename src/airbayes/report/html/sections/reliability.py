@@ -46,9 +46,10 @@ def _panel(run: Run, variant: str, topology: str, snr: float) -> Panel | None:
 
     ece, accuracy = cells.mean("ece"), cells.mean("accuracy")
     gap = float(np.nansum(total * (pooled("bin_confidence") - pooled("bin_accuracy"))) / total.sum())
-    tends = "over-confident" if gap > 0.02 else "under-confident" if gap < -0.02 else "about right on average"
-    if accuracy <= run.collapse_floor:
-        tends = "collapsed: it guesses"
+    tends = "too sure" if gap > 0.02 else "too modest" if gap < -0.02 else "about right"
+    guessing, seeds = int(run.collapsed(cells)), int(cells.scored)
+    if guessing:
+        tends = "collapsed: it guesses" if guessing == seeds else f"{guessing} of {seeds} seeds guess"
     return base | {
         "bins": bins,
         "count": shorts(total / total.sum(), 3),

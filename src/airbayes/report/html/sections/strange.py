@@ -7,10 +7,11 @@ from airbayes.experiment.cells import Cell as StudyCell
 from airbayes.experiment.strange_files import SCORES, StrangeFolder, StrangeScores, read_strange
 from airbayes.experiment.trained import TRUST
 from airbayes.report.html.curves import legend
-from airbayes.report.html.numbers import decibels, shorts, value_range
+from airbayes.report.html.numbers import decibels, percent, shorts, value_range
 from airbayes.report.html.parts import Cell, Control, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label
+from airbayes.report.style import short as short_name
 from airbayes.text import printable
 
 NAMES = {
@@ -56,6 +57,25 @@ def strange_section(run: Run) -> Section | None:
             "is worse than chance. False alarms are known objects above a threshold "
             "that 95 % of the strange ones exceed.",
         ),
+    )
+
+
+def strange_words(run: Run) -> str:
+    """For the minute on top: the score that tells strange objects best, for the method to trust; empty without any."""
+    try:
+        stored = read_strange(run.folder)
+    except AirbayesError:
+        return ""
+    cells = _one_each(run, stored) if stored else {}
+    if stored is None or not cells:
+        return ""
+    variant = min(cells, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST))
+    told = cells[variant][1].told_apart()
+    best = max(told, key=lambda name: told[name]["auroc"])
+    return (
+        f"Strange objects: {NAMES[best].partition(':')[0]} tells them best for {short_name(variant)}, AUROC "
+        f"{told[best]['auroc']:.2f}; to notice 95 % of them costs false alarms on "
+        f"{percent(told[best]['false_alarms_at_95'])} of known objects."
     )
 
 
@@ -129,7 +149,7 @@ def _table(cells: dict[str, tuple[StudyCell, StrangeScores]]) -> Table:
     rows = []
     for variant in sorted(cells, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST)):
         told = cells[variant][1].told_apart()
-        numbers = (f"{told[name]['auroc']:.3f} ({told[name]['false_alarms_at_95']:.0%})" for name in SCORES)
+        numbers = (f"{told[name]['auroc']:.3f} ({percent(told[name]['false_alarms_at_95'])})" for name in SCORES)
         rows.append((Cell(label(variant), variant), *numbers))
     return Table(
         "AUROC, and in brackets the false alarms when 95 % are noticed",

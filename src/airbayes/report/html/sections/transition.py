@@ -1,5 +1,6 @@
 """Where the power limit begins to bite: predicted before the run, observed in it."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from airbayes.power import transition_snr_db
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import Metric, against_snr
-from airbayes.report.html.numbers import decimals
+from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.parts import Cell, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import short
@@ -38,7 +39,7 @@ def transition_section(run: Run) -> Section | None:
                     Cell(short(variant), variant),
                     "–" if predicted is None else f"{predicted:.1f} dB".replace("-", "−"),
                     _from_rms(run, topology, rms),
-                    crossing_words(run.snrs, share),
+                    crossing_words(crossing(run.snrs, share), predicted),
                     decimals(rms),
                 )
             )
@@ -46,7 +47,7 @@ def transition_section(run: Run) -> Section | None:
     unknown = not run.transitions  # the run's data are elsewhere, say: a column that says nothing
     if unknown:
         head, rows = _without(2, head), [_without(2, row) for row in rows]
-    table = Table("Transition SNR, predicted and observed", head, tuple(rows), words=(0, 1))
+    table = Table("Transition SNR, predicted and observed", head, tuple(rows), words=(0, 1) if unknown else (0, 1, 4))
     drawn = any("upright" in panel for frame in figure.frames.values() for panel in frame)
     return Section(
         "transition",
@@ -58,8 +59,14 @@ def transition_section(run: Run) -> Section | None:
         (figure,),
         (table,),
         notes=(
-            "Observed: where half of the messages after burn-in have full gain, on the line between the two SNRs "
-            "in brackets.",
+            "Observed: the two measured SNRs between which half of the messages after burn-in come to have full gain; "
+            "where in between is not known."
+            + (
+                " The prediction is for a typical θ at full gain. Optimal and truncated gains below 1 shrink θ, and a "
+                "smaller θ fits the limit at a lower SNR."
+                if not unknown and any(not variant.endswith(":common") for variant in policies)
+                else ""
+            ),
             "No prediction from before the run: it needs the run's data, and one weight for all links."
             if unknown
             else "",
@@ -71,25 +78,34 @@ def _without(place: int, row: tuple) -> tuple:
     return row[:place] + row[place + 1 :]
 
 
-def crossing(snrs: list[float], share: np.ndarray) -> float | None:
-    """The SNR at which the share first reaches one half, linear between points; None where it never crosses."""
-    for i in range(1, len(snrs)):
-        below, above = float(share[i - 1]), float(share[i])
-        if below < HALF <= above:
-            return snrs[i - 1] + (HALF - below) / (above - below) * (snrs[i] - snrs[i - 1])
-    return None
+def crossing(snrs: list[float], share: np.ndarray) -> tuple[float, float] | None:
+    """The two measured SNRs between which the share first reaches one half; an end is infinite where all lie beyond."""
+    known = [(snr, float(value)) for snr, value in zip(snrs, share, strict=True) if math.isfinite(value)]
+    if not known:
+        return None
+    if known[0][1] >= HALF:
+        return -math.inf, known[0][0]
+    for (below, _), (above, value) in itertools.pairwise(known):
+        if value >= HALF:
+            return below, above
+    return known[-1][0], math.inf
 
 
-def crossing_words(snrs: list[float], share: np.ndarray) -> str:
-    found = crossing(snrs, share)
-    if found is not None:
-        below = max(snr for snr in snrs if snr <= found)
-        above = min(snr for snr in snrs if snr >= found)
-        return f"{found:.1f} dB ({below:g} to {above:g})".replace("-", "−")
-    known = share[np.isfinite(share)]
-    if not len(known):
+def crossing_words(found: tuple[float, float] | None, predicted: float | None) -> str:
+    """The interval, and whether the prediction lies in it: more than that the measured SNRs do not say."""
+    if found is None:
         return "–"
-    return f"below {snrs[0]:g} dB" if known[0] >= HALF else f"above {snrs[-1]:g} dB"
+    below, above = found
+    if math.isinf(below):
+        words = f"below {decibels(above)}"
+    else:
+        words = f"above {decibels(below)}" if math.isinf(above) else f"{below:g} to {decibels(above)}"
+    words = words.replace("-", "−")
+    if predicted is None:
+        return words
+    if below <= predicted <= above:
+        return f"{words}, as predicted"
+    return f"{words}, {'earlier' if predicted > above else 'later'} than predicted"
 
 
 def _from_rms(run: Run, topology: str, rms: float) -> str:
