@@ -187,7 +187,7 @@ def _linear_findings(run: Run) -> list[str]:
                     f"{decibels(run.snrs[0])} and {decimals(high)} at {decibels(run.snrs[-1])}."
                 )
     if run.transitions:
-        said = ", ".join(f"{snr:.1f} dB on {show_topology(name)}" for name, snr in run.transitions.items())
+        said = ", ".join(f"{decibels(round(snr, 1))} on {show_topology(name)}" for name, snr in run.transitions.items())
         found.append(f"The power limit was predicted to bite below {said}.")
     return found
 
