@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report.html_pages import HOSTILE, hostile_run, lost_run, one_graph_run, small_run
+from report.html_pages import HOSTILE, RESULTS, faulty_run, hostile_run, lost_run, one_graph_run, small_run
 
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.strange_files import StrangeScores, write_strange
@@ -42,6 +42,7 @@ def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     runs: dict[str, list[Run]] = {"small": [small_run()], "hostile": [hostile_run()], "two": [small_run(), lost_run()]}
     runs["least"] = [with_strange(one_graph_run(), folder)]
+    runs["faulty"], runs["ideal"] = [faulty_run()], [small_run(RESULTS / "paper")]
     return {name: write_report(each, folder / f"{name}.html") for name, each in runs.items()}
 
 
@@ -65,7 +66,8 @@ class Opened:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(path.as_uri())
-        self.page.evaluate("dispatchEvent(new Event('beforeprint'))")  # draws what is not in sight yet
+        # Draws what is not in sight yet.
+        self.page.evaluate("dispatchEvent(new Event('beforeprint')); dispatchEvent(new Event('afterprint'))")
 
 
 @pytest.fixture
@@ -227,3 +229,187 @@ def test_accessible(open_page, scheme):
     options = {"runOnly": ["color-contrast"]} if scheme == "dark" else None
     found = Axe().run(page, options=options).response["violations"]
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []
+
+
+# What the page does by itself, not only what it can draw: opened as a reader does, without anything drawn beforehand.
+TALL_BAR = 140  # px: a target lies under the bar, not behind it
+
+
+def opened_as_is(browser, path: Path, size: dict[str, int] = WIDE, anchor: str = "", **how):
+    page = browser.new_context(viewport=size, **how).new_page()
+    page.goto(path.as_uri() + anchor)
+    return page
+
+
+def settled(page, name: str) -> float:
+    """How far from the top of the window a section lies, once nothing moves any more."""
+    place, before = f"document.getElementById('{name}').getBoundingClientRect().top", None
+    for _ in range(60):
+        page.wait_for_timeout(120)
+        now = page.evaluate(place)
+        if now == before:
+            break
+        before = now
+    return page.evaluate(place)
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_links_lead_to_their_section(browser, files, size):
+    """Figures above were drawn while the page scrolled, and pushed the section thousands of pixels away."""
+    for name in ("network", "convergence"):
+        page = opened_as_is(browser, files["small"], size)
+        page.locator(f"nav a[href='#{name}']").click()
+        assert 0 <= settled(page, name) < TALL_BAR, name
+        page.context.close()
+        page = opened_as_is(browser, files["small"], size, f"#{name}")
+        assert 0 <= settled(page, name) < TALL_BAR, name
+        page.context.close()
+
+
+def test_the_bar_follows_and_scrolls_by_wheel(browser, files):
+    page = opened_as_is(browser, files["small"], {"width": 900, "height": 900}, reduced_motion="reduce")
+    menu = page.locator("nav")
+    assert menu.evaluate("each => each.scrollWidth > each.clientWidth && each.classList.contains('after')")
+    menu.hover()
+    page.mouse.wheel(0, 200)
+    page.wait_for_function("document.querySelector('nav').scrollLeft > 0")
+    assert page.evaluate("scrollY") == 0
+    page.evaluate("scrollTo(0, 1e6)")
+    page.wait_for_function("document.querySelector('nav a:last-of-type.here, nav li:last-child a.here')")
+    right, edge = page.evaluate(
+        "[document.querySelector('nav .here'), document.querySelector('nav')].map(e => e.getBoundingClientRect().right)"
+    )
+    assert right <= edge
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_function("!document.querySelector('nav .here')")
+    page.context.close()
+
+
+def test_a_finger_reads_values(browser, files):
+    page = opened_as_is(browser, files["small"], PHONE, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.evaluate("dispatchEvent(new Event('beforeprint')); dispatchEvent(new Event('afterprint'))")
+    marks = {"accuracy-0": ".mark", "reliability-0": ".bar-count", "confusion-0": ".heat-cell", "network-0": ".node"}
+    for name, mark in marks.items():
+        drawing = page.locator(f"[data-figure='{name}'] .panel svg").first
+        drawing.scroll_into_view_if_needed()
+        page.wait_for_timeout(150)
+        box = drawing.locator(mark).first.bounding_box()
+        assert box is not None
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_selector("#tip.on .row", timeout=2000, state="attached")
+        assert drawing.evaluate("each => getComputedStyle(each).touchAction") == "pan-y"
+        page.locator("footer").scroll_into_view_if_needed()
+        page.wait_for_selector("#tip:not(.on)", timeout=2000, state="attached")
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_matrix_can_be_read(open_page, scheme):
+    page = open_page("small", scheme=scheme).page
+    low = page.evaluate(
+        """() => {
+          const light = rgb => { const [r, g, b] = rgb.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+          const rgb = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+          const card = rgb(getComputedStyle(document.querySelector('.card')).backgroundColor);
+          return Math.min(...[...document.querySelectorAll('.heat-text')].map(text => {
+            const cell = text.parentNode.querySelector('.heat-cell'), deep = Number(cell.getAttribute('fill-opacity'));
+            const ground = rgb(getComputedStyle(cell).fill).map((v, i) => card[i] + (v - card[i]) * deep);
+            const [a, b] = [light(ground), light(rgb(getComputedStyle(text).fill))].sort((x, y) => y - x);
+            return (a + .05) / (b + .05);
+          }));
+        }"""  # noqa: E501
+    )
+    assert low >= 4.5
+
+
+def test_bars_of_few_answers_are_faint(open_page):
+    page = open_page("small").page
+    shown = page.locator(".bar-right").evaluate_all(
+        "all => all.map(each => [each.classList.contains('few'), getComputedStyle(each).opacity])"
+    )
+    assert {opacity for few, opacity in shown if few} == {"0.25"}
+    assert {opacity for few, opacity in shown if not few} == {"0.85"}
+
+
+def test_one_snr_has_one_tick_and_error_bars(open_page):
+    panel = open_page("least").page.locator("[data-figure='accuracy-0'] .panel").first
+    assert panel.locator("path.whisker").count() > 1
+    assert panel.locator("path.band").count() == 0
+    below = panel.locator("svg > text[text-anchor=middle]:not(.axis-title)")
+    assert below.all_text_contents() == ["30"]
+    marks = panel.locator("path.mark").evaluate_all("all => all.map(each => each.getBoundingClientRect().left)")
+    assert len(set(marks)) == len(marks)  # beside each other, not one on the other
+
+
+def test_numbers_of_faults_are_those_of_the_ticks(open_page):
+    page = open_page("faulty").page
+    figure = page.locator("[data-figure='faults-0']")
+    figure.locator("summary").click()
+    shown = figure.locator(".numbers td:nth-child(3)").all_inner_texts()
+    assert set(shown) == {"0", "0.25", "0.5"}
+    assert figure.locator(".numbers th:nth-child(3)").inner_text() == "rate (link_outage)"
+
+
+def test_legend_shows_the_curves_that_are_there(open_page):
+    page = open_page("two").page
+    figure = page.locator("[data-figure='compare-0']")
+    assert figure.locator(".legend svg .dashed").count() == 1  # the second run
+    assert figure.locator(".legend .key").count() == 0  # no ideal links here
+    page = open_page("ideal").page
+    button = page.locator("[data-figure='accuracy-0']").get_by_role("button", name="DSGLD, ideal links")
+    assert button.locator(".dashed").count() == 1
+    assert button.locator(".mark").count() == 0
+
+
+def test_curves_end_where_the_chain_diverged(open_page):
+    page = open_page("two").page
+    figure = page.locator("[data-figure='run2-convergence-0']")
+    figure.get_by_role("slider").press("Home")
+    panel = figure.locator(".panel").first
+    assert panel.locator(".m-q_dsgd path.fallen").count() == 1
+    reach = "each => { const box = each.getBBox(); return box.x + box.width; }"
+    ends = [panel.locator(f"{name} path.curve").first.evaluate(reach) for name in (".m-q_dsgd", ".m-cd_dsgld-optimal")]
+    assert ends[0] < 0.5 * ends[1]
+
+
+def test_panels_of_a_row_are_level(open_page):
+    page = open_page("small", {"width": 900, "height": 900}).page
+    rows = page.locator(".panels.c3").evaluate_all(
+        "all => all.map(each => [...each.querySelectorAll('.drawing')].slice(0, 3)"
+        ".map(drawing => Math.round(drawing.getBoundingClientRect().top)))"
+    )
+    assert rows
+    assert all(len(set(tops)) == 1 for tops in rows)
+
+
+def test_the_summary_is_whole_at_900(open_page):
+    wants, has = (
+        open_page("small", {"width": 900, "height": 900})
+        .page.locator(".glance .scroll")
+        .evaluate("each => [each.scrollWidth, each.clientWidth]")
+    )
+    assert wants <= has
+
+
+def test_paper_shows_everything(browser, files):
+    """Tables whole, choices named, nothing folded, light, drawn at the width of the paper; and the screen as before."""
+    page = opened_as_is(browser, files["small"], color_scheme="dark", reduced_motion="reduce")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 1000})  # A4 within its margins
+    for place in page.locator(".scroll").all():
+        wants, has, name = place.evaluate("each => [each.scrollWidth, each.clientWidth, each.ariaLabel]")
+        assert wants <= has + 1, name
+    chosen = page.locator("[data-figure='reliability-0'] .controls")
+    assert chosen.inner_text().split() == ["Graph", "full", "SNR", "30", "dB"]
+    assert page.locator("#setup pre").last.is_visible()
+    assert page.locator("#claims table").is_visible()
+    shrunk = "all => all.map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width)"
+    assert min(page.locator(".panel svg").evaluate_all(shrunk)) > 0.9  # so are their ticks
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.set_viewport_size(WIDE)
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") is None
+    assert page.locator("section > details[open]").count() == 0
+    page.context.close()

@@ -29,6 +29,8 @@ SCRIPTS = (
     "panel_cloud.js",
     "figures.js",
     "page.js",
+    "page_places.js",
+    "page_print.js",
 )
 
 

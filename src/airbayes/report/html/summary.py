@@ -254,8 +254,8 @@ def _linear_findings(run: Run) -> list[str]:
     if found and (words := width_words(run)):
         found.append(words)
     if run.transitions:
-        said = ", ".join(f"{snr:.1f} dB on {show_topology(name)}" for name, snr in run.transitions.items())
-        found.append(f"The power limit was predicted to bite below {said}.".replace("-", "−"))
+        said = ", ".join(f"{decibels(round(snr, 1))} on {show_topology(name)}" for name, snr in run.transitions.items())
+        found.append(f"The power limit was predicted to bite below {said}.")
     return found
 
 

@@ -1,22 +1,32 @@
 // A figure: its controls, its legend, and the panels of the chosen frame.
 const DRAW = { lines: drawLines, reliability: drawReliability, heat: drawHeat, network: drawNetwork, cloud: drawCloud };
-const SWATCH = 22;
+const SWATCH = 22, LONG_SWATCH = 36; // the second for dashes that tell runs apart
 
-function legendMark(entry) {
-  const mark = svg("svg", { width: SWATCH, height: 12, viewBox: `0 0 ${SWATCH} 12`, "aria-hidden": "true", class: entry.method ? methodClass(entry.method) : "exact" });
-  const dash = DASHES[entry.dash % DASHES.length];
-  mark.append(svg("line", { class: "curve", x1: 1, x2: SWATCH - 1, y1: 6, y2: 6, "stroke-width": 2.4, "stroke-dasharray": dash }));
-  if (entry.method) mark.append(svg("path", { class: "mark", d: shape(SHAPES[entry.method], SWATCH / 2, 6, 3.4) }));
+// A piece of the curve: its colour, its dashes, and a point if it has points.
+function legendMark(entry, curve) {
+  const wide = entry.method ? SWATCH : LONG_SWATCH;
+  const mark = svg("svg", { width: wide, height: 12, viewBox: `0 0 ${wide} 12`, "aria-hidden": "true", class: entry.method ? methodClass(entry.method) : "exact" });
+  const drawn = look(entry.method ? { ...curve, kind: curve.kind === undefined ? undefined : 0, width: 2.2 } : { x: [], kind: entry.dash, width: 2.2 });
+  mark.append(svg("line", { ...stroke(drawn), x1: 1, x2: wide - 1, y1: 6, y2: 6 }));
+  if (entry.method && drawn.marks) mark.append(svg("path", { class: "mark", d: shape(SHAPES[entry.method], wide / 2, 6, 3.4) }));
   return mark;
 }
 
+// Every number drawn, with the words of its axis: those of the ticks where the axis has such.
 function numbersTable(panels, label) {
-  const rows = [];
-  for (const panel of panels)
-    if (panel.type === "lines")
-      for (const series of panel.series)
-        if (!series.free) series.y.forEach((y, index) => rows.push([panel.title, series.name, series.x ? format(series.x[index]) : "any", series.x || index === 0 ? valueText(series, index) : ""]));
-  const head = ["panel", "curve", panels[0] ? panels[0].x.label : "x", "value"];
+  const drawn = panels.filter((panel) => panel.type === "lines"), rows = [];
+  const same = drawn.every((panel) => panel.x.label === drawn[0].x.label);
+  for (const panel of drawn) {
+    const names = new Map(panel.x.ticks || []);
+    const where = (series, index) => {
+      if (!series.x) return "any";
+      const text = names.get(series.x[index]) || format(series.x[index]);
+      return same ? text : `${panel.x.label}: ${text}`;
+    };
+    for (const series of panel.series)
+      if (!series.free) series.y.forEach((_, index) => { if (series.x || index === 0) rows.push([panel.title, series.name, where(series, index), valueText(series, index)]); });
+  }
+  const head = ["panel", "curve", same && drawn.length ? drawn[0].x.label : "at", "value"];
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Numbers of ${label}` }, [el("table", {}, [
     el("thead", {}, [el("tr", {}, head.map((text) => el("th", { scope: "col", text })))]),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((text) => el("td", { text }))))),
@@ -31,6 +41,7 @@ class FigureView {
     this.chosen = spec.controls.map((control) => control.start);
     this.width = 0;
     this.id = place.dataset.figure;
+    endAtFall(spec.frames);
     place.setAttribute("role", "group");
     place.setAttribute("aria-label", spec.label);
     if (spec.controls.length) place.append(this.controls());
@@ -38,6 +49,7 @@ class FigureView {
     this.panels = el("div", { class: `panels c${spec.columns}` });
     place.append(this.panels);
     const first = Object.values(spec.frames)[0] || [];
+    if (first.some((panel) => panel.type === "reliability")) place.append(el("p", { class: "note", text: RELIABILITY_KEY }));
     if (first.some((panel) => panel.type === "lines" && !panel.series.some((series) => series.free))) {
       this.numbers = el("details", { class: "numbers" }, [el("summary", { text: "The numbers" })]);
       this.numbers.addEventListener("toggle", () => this.fillNumbers());
@@ -64,8 +76,12 @@ class FigureView {
       } else {
         const select = el("select", { id: name }, control.options.map((text, value) => el("option", { value, text })));
         select.selectedIndex = control.start;
-        select.addEventListener("change", () => choose(select.selectedIndex));
-        label.append(select);
+        const chosen = el("span", { class: "chosen", text: control.options[control.start] }); // for paper
+        select.addEventListener("change", () => {
+          chosen.textContent = control.options[select.selectedIndex];
+          choose(select.selectedIndex);
+        });
+        label.append(select, chosen);
       }
       return label;
     });
@@ -73,8 +89,12 @@ class FigureView {
   }
 
   legend() {
-    return el("div", { class: "legend", role: "group", "aria-label": "Curves, click to hide or show" }, this.spec.legend.map((entry) => {
-      const button = el("button", { type: "button", "aria-pressed": "true" }, [legendMark(entry), el("span", { text: entry.name })]);
+    const every = Object.values(this.spec.frames).flat().flatMap((panel) => panel.series || []);
+    this.buttons = new Map();
+    const shown = this.spec.legend.map((entry) => {
+      const curve = every.find((series) => series.keys.includes(entry.key)) || { x: [] };
+      const button = el("button", { type: "button", "aria-pressed": "true" }, [legendMark(entry, curve), el("span", { text: entry.name })]);
+      this.buttons.set(entry.key, button);
       button.addEventListener("click", () => {
         const hide = !this.hidden.has(entry.key);
         if (hide) this.hidden.add(entry.key); else this.hidden.delete(entry.key);
@@ -82,7 +102,16 @@ class FigureView {
         this.draw();
       });
       return button;
-    }));
+    });
+    if (every.some((series) => !series.x && series.kind !== undefined)) shown.push(el("span", { class: "key", text: "Thin lines without points: ideal links." }));
+    return el("div", { class: "legend", role: "group", "aria-label": "Curves, click to hide or show" }, shown);
+  }
+
+  // Names without a curve at this choice would puzzle.
+  fitLegend(panels) {
+    if (!this.buttons) return;
+    const keys = new Set(panels.flatMap((panel) => panel.series || []).flatMap((series) => series.keys));
+    for (const [key, button] of this.buttons) button.hidden = keys.size > 0 && !keys.has(key);
   }
 
   frame() {
@@ -97,15 +126,16 @@ class FigureView {
       const slot = el("div", { class: "panel" });
       const heading = el("p", { class: "title" }, [panel.type === "reliability" || panel.type === "heat" ? el("span", { class: `swatch ${methodClass(panel.method)}`, "aria-hidden": "true" }) : null, el("span", { text: panel.title })]);
       slot.append(heading);
-      const under = [panel.under, panel.facts].filter(Boolean).join(" · ");
-      if (under) slot.append(el("p", { class: "under", text: under }));
+      slot.append(el("p", { class: "under", text: [panel.under, panel.facts].filter(Boolean).join(" · ") }));
+      slot.append(el("div", { class: "drawing" }));
       return slot;
     });
+    this.fitLegend(panels);
     this.panels.replaceChildren(...slots);
     if (!slots.length) this.panels.append(el("p", { class: "note", text: "Nothing was run with this choice." }));
     const widths = slots.map((slot) => Math.floor(slot.clientWidth) || 320);
     panels.forEach((panel, index) => {
-      const slot = slots[index];
+      const slot = slots[index].lastChild;
       if (panel.lost) slot.append(el("p", { class: "lost", text: panel.lost }));
       if (panel.lost && panel.type !== "network") return;
       slot.append(DRAW[panel.type](panel, widths[index], this.hidden));
@@ -118,6 +148,11 @@ class FigureView {
     if (!this.numbers || !this.numbers.open) return;
     while (this.numbers.children.length > 1) this.numbers.lastChild.remove();
     this.numbers.append(numbersTable(this.frame(), this.id));
+  }
+
+  // Colours that no style rule reaches.
+  repaint() {
+    for (const each of this.panels.querySelectorAll(".drawing > *")) if (each.repaint) each.repaint();
   }
 
   resize() {

@@ -1,4 +1,4 @@
-// Starts everything: figures when they come near, the theme, the place in the page.
+// Starts everything: figures, those in sight first, and the theme.
 const specs = JSON.parse(document.getElementById("figures").textContent);
 const views = [];
 for (const place of document.querySelectorAll("[data-figure]")) {
@@ -15,36 +15,31 @@ const near = new IntersectionObserver((entries) => {
 }, { rootMargin: "700px" });
 for (const view of views) near.observe(view.place);
 
+function drawAll() {
+  for (const view of views) if (!view.drawn) view.draw();
+}
+
 let waiting = 0;
 addEventListener("resize", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => views.forEach((view) => view.resize()), 120);
 });
-addEventListener("beforeprint", () => views.forEach((view) => { if (!view.drawn) view.draw(); }));
 
 const THEMES = ["auto", "light", "dark"];
 const button = document.getElementById("theme");
-function setTheme(name) {
+function showTheme(name) {
   if (name === "auto") document.documentElement.removeAttribute("data-theme");
   else document.documentElement.setAttribute("data-theme", name);
+  views.forEach((view) => view.repaint());
+}
+function setTheme(name) {
   button.textContent = `Theme: ${name}`;
   button.dataset.theme = name;
   try { localStorage.setItem("airbayes-theme", name); } catch { /* a file may not be allowed to remember */ }
-  document.dispatchEvent(new Event("themechange"));
+  showTheme(name);
 }
 let remembered = null;
 try { remembered = localStorage.getItem("airbayes-theme"); } catch { /* as above */ }
 setTheme(THEMES.includes(remembered) ? remembered : "auto");
 button.addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(button.dataset.theme) + 1) % THEMES.length]));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("themechange")));
-
-const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.getAttribute("href").slice(1), link]));
-const passing = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const link = links.get(entry.target.id);
-    if (!link || !entry.isIntersecting) continue;
-    links.forEach((each) => each.classList.remove("here"));
-    link.classList.add("here");
-  }
-}, { rootMargin: "-20% 0px -70% 0px" });
-links.forEach((_, id) => { const target = document.getElementById(id); if (target) passing.observe(target); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => views.forEach((view) => view.repaint()));

@@ -64,16 +64,17 @@ function drawCloud(panel, width) {
     event.preventDefault();
     turn(...move);
   });
-  document.addEventListener("themechange", draw);
-  requestAnimationFrame(draw);
+  draw();
   const probabilities = el("ul", { class: `probs ${methodClass(panel.method)}` }, panel.probabilities.map(([name, share, truth]) => {
     const inner = el("span");
     inner.style.width = `${100 * share}%`;
     return el("li", {}, [
-      el("span", { class: truth ? "name truth" : "name", text: truth ? `${name} ✓` : name, title: name }),
+      el("span", { class: truth ? "name truth" : "name", text: truth ? `✓ ${name}` : name, title: truth ? `${name}, the true class` : name }),
       el("span", { class: "track" }, [inner]),
       el("span", { class: "value", text: share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %` }),
     ]);
   }));
-  return el("div", {}, [canvas, probabilities]);
+  const both = el("div", {}, [canvas, probabilities]);
+  both.repaint = draw;
+  return both;
 }

@@ -1,5 +1,6 @@
 // Curves with bands, single seeds, marks, levels, and crosses where a cell diverged.
-const DASHES = [null, "7 4", "2 3.5", "9 3 2 3", "1 5"];
+const DASHES = [null, [5, 2.4], [1.2, 1.8], [6, 2, 1.2, 2], [2.6, 1.6]]; // in widths of the line: one for each run of a comparison
+const IDEAL = [3.6, 2.4]; // of a method without radio; beside other runs, where dashes name the run, a thin line without marks
 const SHAPES = { "cd_dsgld:truncated": "square", "cd_dsgld:common": "diamond", q_dsgd: "triangle" };
 
 function shape(kind, x, y, size) {
@@ -22,23 +23,44 @@ function path(xs, ys, sx, sy) {
   return text;
 }
 
-function band(series, sx, sy) {
-  const there = series.x.map((x, index) => [x, series.low[index], series.high[index]]).filter((each) => each[1] !== null && each[2] !== null);
-  if (!there.length) return "";
+// How a curve is drawn: its width and dashes, and whether points stand on it.
+function look(series) {
+  const compared = series.kind !== undefined, ideal = !series.x || series.dash;
+  const width = !series.x ? (compared ? 1.2 : 1.7) : series.plain ? 1.8 : series.width || 1.8;
+  const dash = compared ? DASHES[series.kind % DASHES.length] : ideal ? IDEAL : null;
+  return { width, dash: dash && dash.map((part) => (part * Math.max(width, 1.6)).toFixed(1)).join(" "), marks: Boolean(series.x) && !series.plain };
+}
+
+const stroke = ({ width, dash }) => ({ class: dash ? "curve dashed" : "curve", "stroke-width": width, "stroke-dasharray": dash });
+
+// Neighbouring points that are there: two and more carry a band, one alone an error bar.
+function stretches(series) {
+  const found = [[]];
+  series.x.forEach((x, index) => {
+    const low = series.low[index], high = series.high[index];
+    if (low === null || high === null) found.push([]);
+    else found[found.length - 1].push([x, low, high]);
+  });
+  return found.filter((each) => each.length);
+}
+
+function band(there, sx, sy) {
   const upper = there.map(([x, , high]) => `${sx(x).toFixed(1)} ${sy(high).toFixed(1)}`);
   const lower = there.map(([x, low]) => `${sx(x).toFixed(1)} ${sy(low).toFixed(1)}`).reverse();
   return `M${upper.join("L")}L${lower.join("L")}z`;
 }
 
+const errorBar = (x, low, high) => svg("path", { class: "whisker", d: `M${x - 4} ${high}h8M${x} ${high}V${low}M${x - 4} ${low}h8` });
+
 function drawSeries(series, frame, panel, fallen) {
-  const { sx, box } = frame;
-  const [low, high] = panel.y.range;
+  const { box } = frame, aside = frame.shift.get(series) || 0;
+  const low = panel.y.range[0];
+  const sx = (value) => frame.sx(value) + aside;
   const sy = (value) => clamp(frame.sy(panel.y.log && value <= 0 ? low : value), box.top - 2, box.bottom + 2);
   const group = svg("g", { class: series.method ? methodClass(series.method) : "exact" });
-  const dash = DASHES[(series.kind || 0) % DASHES.length];
-  const width = series.plain ? 1.8 : series.width || 1.8;
+  const drawn = look(series);
   if (series.free) {
-    group.append(svg("path", { class: `curve${series.fill ? " exact fill" : ""}`, d: path(series.x, series.y, sx, sy) + "z", "stroke-width": width }));
+    group.append(svg("path", { class: `curve${series.fill ? " exact fill" : ""}`, d: path(series.x, series.y, sx, sy) + "z", "stroke-width": drawn.width }));
     return group;
   }
   if (!series.x) {
@@ -49,18 +71,22 @@ function drawSeries(series, frame, panel, fallen) {
         const top = sy(series.high[0]);
         group.append(svg("rect", { class: "band", x: box.left, y: top, width: box.right - box.left, height: Math.max(0, sy(series.low[0]) - top) }));
       }
-      group.append(svg("line", { class: "curve", x1: box.left, x2: box.right, y1: y, y2: y, "stroke-width": 1.7, "stroke-dasharray": dash || "6 4" }));
+      group.append(svg("line", { ...stroke(drawn), x1: box.left, x2: box.right, y1: y, y2: y }));
       if (series.dotted && series.dotted[0] !== null) {
         const under = sy(series.dotted[0]);
         group.append(svg("line", { class: "curve", x1: box.left, x2: box.right, y1: under, y2: under, "stroke-width": 1.3, "stroke-dasharray": "1 4" }));
       }
-    } else if (series.lost) group.append(cross(box.right - 8, box.top + 6 + 11 * fallen.flat++));
+    } else if (series.lost) group.append(fallen(box.right - 8));
     return group;
   }
-  if (series.low) group.append(svg("path", { class: "band", d: band(series, sx, sy) }));
+  if (series.low)
+    for (const there of stretches(series))
+      if (there.length > 1) group.append(svg("path", { class: "band", d: band(there, sx, sy) }));
+      else group.append(errorBar(sx(there[0][0]), sy(there[0][1]), sy(there[0][2])));
   for (const [x, y] of series.dots || []) if (y !== null) group.append(svg("circle", { class: "dot", cx: sx(x), cy: sy(y), r: 2 }));
-  const stroke = dash || (series.dash ? "6 4" : null);
-  group.append(svg("path", { class: "curve", d: path(series.x, series.y, sx, sy), "stroke-width": width, "stroke-dasharray": stroke }));
+  group.append(svg("path", { ...stroke(drawn), d: path(series.x, series.y, sx, sy) }));
+  if (series.kind && series.x.length === 1 && series.y[0] !== null)
+    group.append(svg("line", { ...stroke(drawn), x1: sx(series.x[0]) - 18, x2: sx(series.x[0]) + 18, y1: sy(series.y[0]), y2: sy(series.y[0]) })); // which run it is
   if (series.dotted) group.append(svg("path", { class: "curve", d: path(series.x, series.dotted, sx, sy), "stroke-width": series.plain ? 2.4 : 1.6, "stroke-dasharray": "1 4.5" }));
   if (!series.plain)
     series.x.forEach((x, index) => {
@@ -70,22 +96,53 @@ function drawSeries(series, frame, panel, fallen) {
       group.append(svg("path", { class: hollow ? "mark hollow" : "mark", d: shape(SHAPES[series.method], sx(x), sy(y), 3.6) }));
     });
   (series.lost || []).forEach((text, index) => {
-    if (!text) return;
-    const row = (fallen[index] = (fallen[index] || 0) + 1);
-    group.append(cross(sx(series.x[index]), box.top + 11 * row - 5));
+    if (text) group.append(fallen(sx(series.x[index])));
   });
   if (series.fell !== undefined) {
-    const row = (fallen.fell = (fallen.fell || 0) + 1);
-    group.append(cross(clamp(sx(series.fell), box.left + 5, box.right - 5), box.top + 11 * row - 5));
+    const last = series.y.findLastIndex((value) => value !== null);
+    group.append(last < 0 ? fallen(clamp(sx(series.fell), box.left + 5, box.right - 5)) : cross(sx(series.x[last]), sy(series.y[last])));
   }
   return group;
 }
 
+// Curves end where a chain diverged: what is stored after it is no model. Their axes follow, in decades where they must.
+function endAtFall(frames) {
+  const panels = Object.values(frames).flat().filter((panel) => panel.type === "lines"), cut = new Set();
+  for (const panel of panels)
+    for (const series of panel.series) {
+      if (series.fell === undefined) continue;
+      cut.add(panel.y.label);
+      for (const name of ["y", "dotted", "low", "high"])
+        if (series[name]) series[name] = series[name].map((value, index) => (series.x[index] > series.fell ? null : value));
+    }
+  for (const label of cut) {
+    const row = panels.filter((panel) => panel.y.label === label);
+    const values = row.flatMap((panel) => panel.series.flatMap((series) => [...series.y, ...(series.dotted || [])])).filter((value) => value !== null);
+    if (!values.length) continue;
+    const most = values.reduce((a, b) => Math.max(a, b));
+    const levels = row.flatMap((panel) => panel.level || []).map((level) => level.y).filter((value) => value <= most);
+    const least = [...values, ...levels].reduce((a, b) => Math.min(a, b));
+    for (const panel of row) {
+      panel.y = { ...panel.y, log: panel.y.log || (least > 0 && most > 100 * least) };
+      const pad = panel.y.log ? Math.max(1.05, (most / least) ** 0.06) : 0.06 * (most - least || Math.abs(most) || 1);
+      panel.y.range = panel.y.log ? [least / pad, most * pad] : [panel.y.range[0] === 0 ? 0 : least - pad, most + pad];
+      if (panel.level) panel.level = panel.level.filter((level) => level.y <= panel.y.range[1]);
+    }
+  }
+}
+
 function drawLines(panel, width, hidden) {
   const height = clamp(Math.round(width * 0.66), 190, 320);
-  const frame = axes(width, height, panel.x, panel.y);
-  const { root, sx, sy, box } = frame;
   const shown = panel.series.filter((series) => !series.keys.some((key) => hidden.has(key)));
+  const drawn = panel.series.filter((series) => series.x && !series.free), stops = new Set(drawn.flatMap((series) => series.x));
+  const alone = stops.size === 1 && !panel.x.ticks;
+  // A single SNR has one tick, and its points stand beside each other; without any there is nothing to read off the axis.
+  const across = panel.x.ticks || stops.size > 1 || panel.series.some((series) => series.free) ? panel.x : { ...panel.x, ticks: [...stops].map((value) => [value, tickText(value)]) };
+  const frame = axes(width, height, across, panel.y);
+  const { root, sx, sy, box } = frame;
+  frame.shift = new Map();
+  const step = Math.min(30, (box.right - box.left) / (drawn.length + 1));
+  if (alone) drawn.forEach((series, index) => frame.shift.set(series, (index - (drawn.length - 1) / 2) * step));
   for (const { x, text } of panel.upright || []) {
     root.append(svg("line", { class: "upright", x1: sx(x), x2: sx(x), y1: box.top, y2: box.bottom }, [svg("title", { text })]));
   }
@@ -93,7 +150,13 @@ function drawLines(panel, width, hidden) {
     root.append(svg("line", { class: "level", x1: box.left, x2: box.right, y1: sy(y), y2: sy(y) }));
     root.append(svg("text", { x: box.right - 2, y: sy(y) - 4, "text-anchor": "end", class: "weight-right", text }));
   }
-  const fallen = { flat: 0 };
+  // Crosses stand at the top, under each other where they would cover one another.
+  const crosses = [];
+  const fallen = (x) => {
+    const row = crosses.filter((other) => Math.abs(other - x) < 9).length;
+    crosses.push(x);
+    return cross(x, box.top + 6 + 11 * row);
+  };
   for (const series of shown) root.append(drawSeries(series, frame, panel, fallen));
   if (!panel.series.some((series) => series.free)) watch(root, frame, panel, shown);
   return root;

@@ -8,7 +8,7 @@ function drawNetwork(panel, width) {
   const heaviest = Math.max(...panel.links.map((link) => link[2]), 1e-9);
   for (const [i, j, weight] of panel.links) {
     const [x1, y1] = place(panel.at[i]), [x2, y2] = place(panel.at[j]);
-    root.append(svg("line", { class: "link", x1, y1, x2, y2, "stroke-width": (few ? 3.4 : 1.4) * Math.max(0.25, weight / heaviest) }, [svg("title", { text: `agents ${i} and ${j}: w = ${format(weight)}` })]));
+    root.append(svg("line", { class: "link", x1, y1, x2, y2, "stroke-width": (few ? 3.4 : 1.4) * Math.max(0.25, weight / heaviest) }));
   }
   // Where links cross, the one weight stands above the drawing only.
   if (written)
@@ -31,10 +31,25 @@ function drawNetwork(panel, width) {
     }
     if (radius >= 13) group.append(svg("text", { class: "node-name", x, y: y + 4, text: String(agent) }));
     if (radius >= 13 && gain !== null) group.append(svg("rect", { class: "weight-back", x: x - 20, y: y + radius + 2, width: 40, height: 12, rx: 3 }), svg("text", { class: "weight", x, y: y + radius + 11, text: `ρ ${gain.toFixed(2)}` }));
-    const said = [`agent ${agent}`, `own weight ${format(panel.own[agent])}`];
-    if (gain !== null) said.push(`mean gain ρ = ${format(gain)}`);
-    group.append(svg("title", { text: said.join(", ") }));
     root.append(group);
+  });
+  const away = ([x1, y1], [x2, y2], [x, y]) => {
+    const along = clamp(((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1), 0, 1);
+    return Math.hypot(x - x1 - along * (x2 - x1), y - y1 - along * (y2 - y1));
+  };
+  const nearest = (distances) => distances.reduce((best, value, index) => (value < distances[best] ? index : best), 0);
+  readable(root, (event) => {
+    const point = within(root, event), method = panel.method;
+    const toAgent = panel.at.map((at) => Math.hypot(place(at)[0] - point[0], place(at)[1] - point[1])), agent = nearest(toAgent);
+    if (toAgent[agent] <= radius + 5) {
+      const rows = [{ method, name: "own weight", text: format(panel.own[agent]) }];
+      if (panel.gain && panel.gain[agent] !== null) rows.push({ method, name: "mean gain ρ", text: format(panel.gain[agent]) });
+      return showAt(`agent ${agent}`, rows, event);
+    }
+    const toLink = panel.links.map(([i, j]) => away(place(panel.at[i]), place(panel.at[j]), point)), link = nearest(toLink);
+    if (!(toLink[link] <= 8)) return false;
+    const [i, j, weight] = panel.links[link];
+    return showAt(`agents ${i} and ${j}`, [{ method, name: "weight w", text: format(weight) }], event);
   });
   return root;
 }
