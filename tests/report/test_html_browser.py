@@ -272,16 +272,16 @@ def test_the_bar_follows_and_scrolls_by_wheel(browser, files):
     assert menu.evaluate("each => each.scrollWidth > each.clientWidth && each.classList.contains('after')")
     menu.hover()
     page.mouse.wheel(0, 200)
-    page.wait_for_function("document.querySelector('nav').scrollLeft > 0")
+    page.wait_for_selector("nav.before", state="attached")  # there is more to the left now
     assert page.evaluate("scrollY") == 0
     page.evaluate("scrollTo(0, 1e6)")
-    page.wait_for_function("document.querySelector('nav a:last-of-type.here, nav li:last-child a.here')")
+    page.wait_for_selector("nav li:last-child a.here", state="attached")
     right, edge = page.evaluate(
         "[document.querySelector('nav .here'), document.querySelector('nav')].map(e => e.getBoundingClientRect().right)"
     )
     assert right <= edge
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function("!document.querySelector('nav .here')")
+    page.wait_for_selector("nav .here", state="detached")
     page.context.close()
 
 
