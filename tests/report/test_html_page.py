@@ -13,7 +13,6 @@ import pytest
 import xarray as xr
 from report.html_pages import HOSTILE, RESULTS, SCRIPT, SMALL, faulty_run, hostile_run, lost_run, small_run
 
-from airbayes.experiment.store import read_dataset
 from airbayes.network import grid, line, ring
 from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
@@ -373,6 +372,5 @@ def test_every_committed_result_makes_a_page(folder):
     used = re.findall(r'data-figure="([^"]+)"', text)
     assert set(used) == set(page.figures)
     assert "convergence-0" in used
-    graphs = {"full", "star", "ring"} & set(read_dataset(folder).topology.values.tolist())
-    assert ("accuracy-0" in used) == bool(graphs)  # centralised SGLD alone has no radio to compare over
+    assert "accuracy-0" in used  # of centralised SGLD too, without a graph
     assert 'id="mixing"' in text
