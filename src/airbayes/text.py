@@ -14,6 +14,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def true_minus(number: str) -> str:
+    """A number with the sign − instead of a hyphen, at which nothing breaks a line."""
+    return number.replace("-", "−")
+
+
 def is_name(text: str) -> bool:
     """Whether a text may stand for something in a table: no control characters, no line breaks, not endless."""
     return len(text) <= MAX_NAME and text.isprintable()
