@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from airbayes.channel.rate import bits_per_block, receiver_bits
 from airbayes.compress import TopTQSGD, largest_t
 from airbayes.compress.message import SCALE_BITS
+from airbayes.errors import GraphError
 from airbayes.experiment.blob_problem import BlobProblem
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
@@ -65,6 +66,8 @@ def build_graph(config: ExperimentConfig, topology: str) -> Graph:
     """A graph by name, or from a CSV edge list; fault rates in the name do not change it."""
     if topology.endswith(".csv"):
         return from_csv(Path(topology))
+    if "@" not in topology and ("/" in topology or "." in topology):
+        raise GraphError(f"{topology!r} is not the name of a graph, and an edge list is a file named *.csv: rename it.")
     return _named_graph(graph_name(topology), config.network.agents, config.network.graph_seed)
 
 
