@@ -31,7 +31,14 @@ def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
     """
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
-    return Console(quiet=quiet, stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    return _Console(quiet=quiet, stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+
+class _Console(Console):
+    """A reader, such as `head`, that has seen enough is no error: the command ends as others do (see cli.main)."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 @contextmanager
