@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from airbayes.compress import Compressor, TopTQSGD
+from airbayes.compress.checks import check_top_t, checked
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
@@ -74,6 +75,7 @@ class QDSGD(Sampler[MemoryState]):
 
     def __check_init__(self):
         require_mixing(self.mixing)
+        check_top_t(self.top_t, self.mixing.num_agents)
         loses = self.faults is not None and (self.faults.bursts is not None or self.faults.churn is not None)
         if self.mode == "memory" and loses:
             raise AirbayesError(
@@ -97,7 +99,7 @@ class QDSGD(Sampler[MemoryState]):
         else:
             message = theta if now.sent is None else now.sent
         keys = agent_keys(key, state.step, Purpose.QUANTISE, agents)
-        received, cost = jax.vmap(self.compressor)(keys, message, self.top_t)
+        received, cost = jax.vmap(checked(self.compressor))(keys, message, self.top_t)
 
         memory = state.memory
         if self.mode == "memory":
