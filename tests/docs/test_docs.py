@@ -113,3 +113,11 @@ def test_a_wrong_command_is_refused(parse_only):
     for line in ("airbayes run gaussian --no-such-option", "airbayes runn gaussian", "airbayes data melt x.npz"):
         with pytest.raises(AssertionError):
             parse_only(shlex.split(line)[1:])
+
+
+def test_all_purposes_of_random_keys_and_all_presets_are_named():
+    """Who takes a free number from the page must not share a stream with what is there."""
+    rows = re.findall(r"^\| `([A-Z]+)` \| (\d+) \|", (DOCS / "notation.md").read_text(), re.MULTILINE)
+    assert [(name, int(number)) for name, number in rows] == [(each.name, each.value) for each in Purpose]
+    listed = (DOCS / "experiments.md").read_text().partition("**Presets.**")[2].partition("## ")[0]
+    assert [name for name in PRESETS if f"`{name}`" not in listed] == []

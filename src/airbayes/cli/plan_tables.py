@@ -92,7 +92,11 @@ def decibels(value: float, digits: int = 1) -> str:
 
 def _print_budget(name: str, budget: LinkBudget, console: Console) -> None:
     table = Table(
-        "link", "distance", "path loss", "SNR", title=f"{name}: link budget, noise {true_minus(f'{budget.noise_dbm:.1f}')} dBm"
+        "link",
+        "distance",
+        "path loss",
+        "SNR",
+        title=f"{name}: link budget, noise {true_minus(f'{budget.noise_dbm:.1f}')} dBm",
     )
     order = np.argsort(budget.snr_db)
     named = {"weakest": order[0], "median": order[len(order) // 2], "strongest": order[-1]}
@@ -122,7 +126,9 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
         title=f"Q-DSGD keeps t of {plural(options.params, 'coordinate')}; γ: consensus step",
     )
     for point in points:
-        common = EXACT if point.common == EXACT else f"{point.common}, {eigenvalue_text(point.common_second_eigenvalue)}"
+        common = (
+            EXACT if point.common == EXACT else f"{point.common}, {eigenvalue_text(point.common_second_eigenvalue)}"
+        )
         table.add_row(
             point.graph,
             true_minus(f"{point.snr_db:.4g} dB"),
