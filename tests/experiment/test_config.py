@@ -82,7 +82,7 @@ def test_every_impossible_value_is_reported_at_once():
         ("problem.kind = 'linaer'", "mlp, pointnet. Did you mean linear?"),
         (
             "policies = ['commn']",
-            "policies[0] = 'commn' must be one of optimal, truncated, common. Did you mean common?",
+            "must be one of optimal, truncated, common. Did you mean common?",
         ),
         ("methods = ['my_sampler']", "local_sgd. Parts of your own run from Python: docs/plugins.md."),
     ],

@@ -241,9 +241,10 @@ def test_sizes_are_known_before_anything_is_drawn(rule, where, source, monkeypat
     few = {"test_per_class": 2, "validation_per_class": 1, "classes": ("bus", "car", "cyclist"), "partition": rule}
     lidar = {"partition": rule} if where == "set" else few
     config = dataclasses.replace(config_for(source if where == "set" else "simulated", **lidar), seeds=3, first_seed=1)
-    shapes = lambda drawn: jax.tree.map(
-        lambda leaf: (leaf.shape, leaf.dtype), (drawn.train, drawn.test, drawn.validation)
-    )  # noqa: E731
+
+    def shapes(drawn):
+        return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), (drawn.train, drawn.test, drawn.validation))
+
     problem = LidarProblem(config)
     drawn = shapes(problem.class_data(2))
     for seed in (1, 2, 3):

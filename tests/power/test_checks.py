@@ -49,7 +49,7 @@ def test_a_policy_says_whether_it_needs_common_neighbours():
         def __call__(self, theta, caps, common_neighbours=None):
             return Gains(caps, caps)
 
-    with pytest.raises(AirbayesError, match="Silent must say .* write needs_common_neighbours = False, or True"):
+    with pytest.raises(AirbayesError, match=r"Silent must say .* write needs_common_neighbours = False, or True"):
         Silent()
 
 

@@ -38,7 +38,7 @@ def _leave_out(table: Table, room: int, spare: Sequence[str]) -> tuple[Table, li
         if _width(_least(table)) <= room:
             break
         columns = [column for column in table.columns if _plain(column.header) != name]
-        table = Table(*(column.header for column in columns))
+        table = Table(*(_plain(column.header) for column in columns))
         for row in zip(*(column.cells for column in columns), strict=True):
             table.add_row(*row)
         left_out.append(name)

@@ -91,19 +91,14 @@ def decibels(value: float, digits: int = 1) -> str:
 
 
 def _print_budget(name: str, budget: LinkBudget, console: Console) -> None:
-    table = Table(
-        "link",
-        "distance",
-        "path loss",
-        "SNR",
-        title=f"{name}: link budget, noise {true_minus(f'{budget.noise_dbm:.1f}')} dBm",
-    )
+    noise = true_minus(f"{budget.noise_dbm:.1f} dBm")
+    table = Table("link", "distance", "path loss", "SNR", title=f"{name}: link budget, noise {noise}")
     order = np.argsort(budget.snr_db)
     named = {"weakest": order[0], "median": order[len(order) // 2], "strongest": order[-1]}
     for which, index in named.items():
         metres = budget.distance_m[index]
         distance = f"{metres:,.1f} m" if metres >= 10 else f"{metres:.3g} m"
-        table.add_row(which, distance, decibels(budget.loss_db[index]), decibels(budget.snr_db[index]))
+        table.add_row(which, distance, decibels(float(budget.loss_db[index])), decibels(float(budget.snr_db[index])))
     print_fitted(table, console)
 
 
@@ -126,9 +121,8 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
         title=f"Q-DSGD keeps t of {plural(options.params, 'coordinate')}; γ: consensus step",
     )
     for point in points:
-        common = (
-            EXACT if point.common == EXACT else f"{point.common}, {eigenvalue_text(point.common_second_eigenvalue)}"
-        )
+        slower = f"{point.common}, {eigenvalue_text(point.common_second_eigenvalue)}"
+        common = EXACT if point.common == EXACT else slower
         table.add_row(
             point.graph,
             true_minus(f"{point.snr_db:.4g} dB"),

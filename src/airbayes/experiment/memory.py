@@ -1,7 +1,7 @@
 """How much device memory a run will take, asked from the compiler: what its programs hold and the workspace they plan.
 
-Only shapes are used and no step is computed: a builder with `only_shapes` is enough. On a CPU the programs are compiled without optimising their machine code,
-which plans the same buffers in a few seconds.
+Only shapes are used and no step is computed: a builder with `only_shapes` is enough. On a CPU the programs are compiled
+without optimising their machine code, which plans the same buffers in a few seconds.
 """
 
 import dataclasses

@@ -26,7 +26,7 @@ def check_gains(gains: object, policy: PowerPolicy, num_agents: int) -> Gains:
 
 
 def check_policy(policy: PowerPolicy, num_agents: int, num_params: int = 8) -> None:
-    """Try a policy of your own at caps from 0.1 to 10, and refuse gains that no sampler would notice: outside 0 ≤ ρ ≤ u.
+    """Try a policy of your own at caps u from 0.1 to 10, and refuse gains outside 0 ≤ ρ ≤ u, which no step notices.
 
     For a test or a script, before a run: it computes, with JAX as it is, on θ of ones.
     """
