@@ -33,6 +33,11 @@ def fitted(text: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def true_minus(number: str) -> str:
+    """A number with the sign − instead of a hyphen, at which nothing breaks a line."""
+    return number.replace("-", "−")
+
+
 def is_name(text: str) -> bool:
     """Whether a text may stand for something in a table: no control characters, no line breaks, not endless."""
     return len(text) <= MAX_NAME and text.isprintable()

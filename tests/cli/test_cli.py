@@ -150,6 +150,19 @@ def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_dry_run_has_a_row_for_each_graph_and_says_that_faults_are_not_in_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scenarios = ("ring", "ring@link_outage=0.3", "ring@gain_std=0.1", "star")
+    words = ("--methods", "cd_dsgld", "--policies", "common", "--sampling.eta=1e-4", "--network.topologies", *scenarios)
+    assert run("run", "gaussian", "--dry-run", *words) == 0
+    text = capsys.readouterr().out
+    assert text.count("29.0 dB") == 1  # the transition of a ring
+    assert [line.split()[0] for line in text.splitlines() if line.startswith(("ring", "star"))] == 2 * ["ring", "star"]
+    assert "Faults are not in this table nor in those below" in text
+    assert run("run", "gaussian", "--dry-run", "--methods", "cd_dsgld", "--policies", "common") == 0
+    assert "Faults" not in capsys.readouterr().out
+
+
 def test_list_help_and_version(capsys):
     assert run("run", "--list") == 0
     assert "gaussian" in capsys.readouterr().out

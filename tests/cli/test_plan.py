@@ -6,6 +6,9 @@ import pytest
 from cli.test_cli import run
 from rich.console import Console
 
+from airbayes.cli.plan import BUDGET_ONLY
+from airbayes.cli.plan_ranges import PLAN_RANGES, option_name
+
 
 def test_tables_picture_and_json(tmp_path, capsys):
     (tmp_path / "roads.csv").write_text("0,1\n1,2\n2,3\n")
@@ -55,6 +58,18 @@ def test_agents_in_one_place_are_named(tmp_path, capsys):
         (["ring", "--snr-db", "9", "--carrier-hz", "5.9e9"], "--carrier-hz: without effect"),
         (["ring", "--noise-figure-db", "9"], "Add --distance-m"),
         (["ring", "--out", ""], "--out is empty"),
+        (["ring@link_outage=0.3"], "'ring@link_outage=0.3': a plan knows no faults. Plan ring;"),
+        (["ring", "--tx-dbm", "5000"], "--tx-dbm 5000.0 must be at least -200 and at most 120."),
+        (["ring", "--rms", "1e200"], "--rms 1e+200 must be above 0 and at most 1,000,000."),
+        (["ring", "--params", "1" + 21 * "0"], "must be at least 1 and at most 1,000,000,000,000."),
+        (["ring", "--start-rms", "-1"], "--start-rms -1.0 must be at least 0"),
+        (["ring", "--value-bits", "1"], "--value-bits 1 must be at least 2 and at most 16."),
+        (["ring", "--value-bits", "64"], "--value-bits 64 must be at least 2 and at most 16."),
+        (["random_geometric", "--graph-seed", "-1"], "--graph-seed -1 must be at least 0"),
+        (["ring", "--snr-db", "300"], "--snr-db 300.0 must be at least -200 and at most 200."),
+        (["ring", "--snr-db"], "--snr-db needs a value"),
+        (["ring", "--distance-m", "1e-3"], "A link of 0.001 m at 2.4e+09 Hz would gain 19.9 dB"),
+        (["roads.txt"], "'roads.txt' is not the name of a graph, and an edge list is a file named *.csv"),
     ],
 )
 def test_bad_input_is_one_clear_message(args, says, capsys):
@@ -64,12 +79,47 @@ def test_bad_input_is_one_clear_message(args, says, capsys):
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_numbers_at_the_ends_of_their_ranges_are_planned_or_refused(end, capsys):
+    """With all others as they are by default; nothing overflows."""
+    for name, limits in PLAN_RANGES.items():
+        if name in ("agents", "side_m"):  # a million agents take a while
+            continue
+        kind = int if name in ("params", "value_bits", "graph_seed") else float
+        budget = ["--distance-m", "100"] if name in BUDGET_ONLY else []
+        budget += ["--path-loss", "log-distance"] if name == "exponent" else []
+        words = ["plan", "ring", option_name(name), str(kind(getattr(limits, end))), *budget, "--json"]
+        assert run(*words) in (0, 2), words
+        text = capsys.readouterr()
+        assert json.loads(text.out)["points"] if text.out else text.err.startswith("error: "), words
+
+
+def test_a_geometry_that_does_not_fit_names_file_graph_and_agent(tmp_path, capsys):
+    (tmp_path / "places.csv").write_text("0,0,0\n1,100,0\n2,100,900\n3,50,50\n")
+    assert run("plan", "ring", "--geometry", str(tmp_path / "places.csv")) == 2
+    assert "places.csv has 4 positions and ring 5 agents, counted from 0; add agent 4." in capsys.readouterr().err
+    assert run("plan", "line", "--agents", "2", "--geometry", str(tmp_path / "places.csv")) == 2
+    assert "has 4 positions and line 2 agents, counted from 0; drop agents 2 to 3." in capsys.readouterr().err
+
+
+def test_numbers_as_people_write_them(capsys):
+    assert run("plan", "star", "--agents", "100000", "--snr-db", "-5", "--params", "1", "--tx-dbm", "-3") == 0
+    text = capsys.readouterr().out
+    for expected in ("1 to 99,999", "2e-05", "1−2e-05", "−57.0 dB", "−5 dB", "in 1 channel use, 1 µs"):
+        assert expected in text
+    assert "One iteration at −3 dBm an agent, 1 MHz: " in text  # what the energy rests on
+    assert run("plan", "ring", "--distance-m", "0.05", "--carrier-hz", "6e9") == 0
+    assert "0.05 m" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("graph", ["star", "random_geometric"])
-def test_nothing_is_cut_on_a_terminal_of_80_columns(graph, monkeypatch, capsys):
-    monkeypatch.setattr("airbayes.cli.plan.make_console", lambda stderr=False: Console(width=80, stderr=stderr))
-    assert run("plan", graph, "--agents", "30", "--snr-db", "0", "20") == 0
+def test_nothing_is_cut_on_a_narrow_terminal(graph, width, monkeypatch, capsys):
+    monkeypatch.setattr("airbayes.cli.plan.make_console", lambda stderr=False: Console(width=width, stderr=stderr))
+    assert run("plan", graph, "--agents", "30", "--snr-db", "0", "20", "--rms", "0.9") == 0
     text = capsys.readouterr().out
     assert "…" not in text
-    assert max(map(len, text.splitlines())) <= 80
-    for whole in ("power-limited", "|eigenvalue|", "transition,", "39,220,800", "latency"):
+    assert max(map(len, text.splitlines())) <= width
+    wanted = ["power-limited", "|eigenvalue|", "transition,", "latency", graph, "agents", "weight", "room: gap"]
+    for whole in wanted + (["39,220,800"] if width == 80 else []):
         assert whole in text

@@ -317,3 +317,13 @@ def test_what_may_be_left_out_is_none_and_is_read_when_given():
     assert read() == Options()
     assert read("--limit", "0.5", "--names", "a", "b", "--sizes", "3") == Options(0.5, ("a", "b"), (3,))
     assert parse(Options, prog="test", description="", args=[], default=Options(2.0)) == Options(2.0)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = [sys.executable, "-m", "airbayes", "plan", "ring"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as plan:
+        assert plan.stdout is not None
+        assert plan.stderr is not None
+        plan.stdout.close()  # before anything is written
+        assert plan.stderr.read() == b""
+        assert plan.wait() == 141

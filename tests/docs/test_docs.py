@@ -11,8 +11,10 @@ import tyro
 from docs.blocks import PAGES, ROOT, blocks, commands
 
 from airbayes.cli.main import main
+from airbayes.experiment.presets import PRESETS
 from airbayes.experiment.toml_io import parse_config
 from airbayes.experiment.validate import find_problems
+from airbayes.keys import Purpose
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/plugins.md"])
@@ -129,3 +131,11 @@ def test_a_wrong_command_is_refused(parse_only):
     for line in ("airbayes run gaussian --no-such-option", "airbayes runn gaussian", "airbayes data melt x.npz"):
         with pytest.raises(AssertionError):
             parse_only(shlex.split(line)[1:])
+
+
+def test_all_purposes_of_random_keys_and_all_presets_are_named():
+    """Who takes a free number from the page must not share a stream with what is there."""
+    rows = re.findall(r"^\| `([A-Z]+)` \| (\d+) \|", (ROOT / "docs/notation.md").read_text(), re.MULTILINE)
+    assert [(name, int(number)) for name, number in rows] == [(each.name, each.value) for each in Purpose]
+    listed = (ROOT / "docs/experiments.md").read_text().partition("**Presets.**")[2].partition("## ")[0]
+    assert [name for name in PRESETS if f"`{name}`" not in listed] == []

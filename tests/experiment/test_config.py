@@ -1,6 +1,7 @@
 """Configuration files: complete, strict, and all complaints at once."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,27 @@ def test_every_impossible_value_is_reported_at_once():
     with pytest.raises(ConfigError) as caught:
         check_config(config)
     assert len(caught.value.problems) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("steps = 5", "unknown setting steps. Did you mean sampling.steps?"),
+        ("eta = 5", "unknown setting eta. Did you mean sampling.eta or momentum.eta?"),
+        ("stepz = 5", "unknown setting stepz. Did you mean sampling.steps?"),
+        ("sampling.agents = 5", "unknown setting sampling.agents. Did you mean network.agents?"),
+        ("zzz = 5", "unknown setting zzz. Known: name, methods"),
+        ("problem.kind = 'linaer'", "mlp, pointnet. Did you mean linear?"),
+        (
+            "policies = ['commn']",
+            "must be one of optimal, truncated, common. Did you mean common?",
+        ),
+        ("methods = ['my_sampler']", "local_sgd. Parts of your own run from Python: docs/plugins.md."),
+    ],
+)
+def test_what_may_be_meant(text, says):
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        parse_config(text)
 
 
 def test_metropolis_and_large_optimal_are_refused_for_channel_driven_runs():

@@ -21,7 +21,7 @@ from airbayes.experiment.config import (
 )
 from airbayes.experiment.dataset import to_summary
 from airbayes.experiment.grid import run_grid
-from airbayes.experiment.lidar_data import draw_split, source_objects
+from airbayes.experiment.lidar_data import draw_split, source_objects, split_sizes
 from airbayes.experiment.lidar_problem import LidarProblem
 from airbayes.experiment.reporter import Silent
 from airbayes.experiment.validate import check_config, find_problems
@@ -232,3 +232,26 @@ def test_the_expected_rms_is_that_of_the_prior_alone(source, prior):
     for _ in range(sampling.steps):
         variance = (1 - sampling.eta / (5 * scale**2)) ** 2 * variance + 2 * sampling.eta / 5
     assert problem.typical_rms(0)[0] == pytest.approx(np.sqrt(variance.mean()), rel=0.01)
+
+
+@pytest.mark.parametrize("rule", ["iid", "dirichlet", "by-class"])
+@pytest.mark.parametrize("where", ["set", "simulated"])
+def test_sizes_are_known_before_anything_is_drawn(rule, where, source, monkeypatch):
+    """What memory is predicted from: the same shapes and types as the data, and no object simulated."""
+    few = {"test_per_class": 2, "validation_per_class": 1, "classes": ("bus", "car", "cyclist"), "partition": rule}
+    lidar = {"partition": rule} if where == "set" else few
+    config = dataclasses.replace(config_for(source if where == "set" else "simulated", **lidar), seeds=3, first_seed=1)
+
+    def shapes(drawn):
+        return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), (drawn.train, drawn.test, drawn.validation))
+
+    problem = LidarProblem(config)
+    drawn = shapes(problem.class_data(2))
+    for seed in (1, 2, 3):
+        split, sizes = draw_split(config, seed), split_sizes(config, seed)
+        assert sizes.train == max(len(part.rows) for part in split.train)
+        assert (sizes.validation, sizes.test) == (len(split.validation.rows), len(split.test.rows))
+    monkeypatch.setattr("airbayes.experiment.lidar_problem.draw_split", lambda *_: pytest.fail("drawn"))
+    assert shapes(LidarProblem(config, only_shapes=True).class_data(2)) == drawn
+    on_validation = dataclasses.replace(config, lidar=dataclasses.replace(config.lidar, evaluate_on="validation"))
+    assert LidarProblem(on_validation, only_shapes=True).class_data(1).validation is None

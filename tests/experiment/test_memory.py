@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from airbayes.experiment.build import Builder
-from airbayes.experiment.cells import enumerate_cells
+from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import ExperimentConfig, NetworkConfig, ProblemConfig
-from airbayes.experiment.memory import BatchMemory, memory_of_batch, peak
+from airbayes.experiment.memory import BatchMemory, memory_of_batch, memory_of_batches, peak
 
 # Prints what is foretold, then what a run takes beyond a small one that has loaded everything; each in its own process.
 RUN = """
@@ -76,3 +76,14 @@ def test_two_batches_are_there_at_once_where_one_is_compiled_ahead():
     assert peak(batches, 100, ahead=True) == 100 + 15 + 21
     assert peak(batches, 100, ahead=False) == 100 + 21
     assert peak(batches[:1], 0, ahead=True) == 15
+
+
+def test_batches_of_one_program_are_compiled_once(monkeypatch):
+    config = ExperimentConfig(
+        methods=("dsgd", "cd_dsgld"), policies=("optimal", "common"), network=NetworkConfig(topologies=("ring",))
+    )
+    builder, told = Builder(config), []
+    batches = list(group_by_variant(enumerate_cells(config)).values())
+    found = memory_of_batches(builder, batches, told.append)
+    assert [text.rpartition(" ")[2] for text in told] == ["dsgd", "cd_dsgld:optimal"]
+    assert found == [memory_of_batch(builder, cells) for cells in batches]

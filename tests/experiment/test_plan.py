@@ -122,7 +122,7 @@ def test_links_of_a_geometry(tmp_path):
     budget = link_budget(distances, Radio(path_loss="log-distance", exponent=3.0))
     assert budget.weakest == 1
     assert budget.snr_db[0] - budget.snr_db[1] == pytest.approx(30 * math.log10(500 / 300))
-    with pytest.raises(GraphError, match="3 positions do not fit 5 agents"):
+    with pytest.raises(GraphError, match="3 positions and the graph 5 agents, counted from 0; add agents 3 to 4"):
         link_distances(by_name("ring", 5, seed=0), positions)
 
 

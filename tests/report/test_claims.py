@@ -279,7 +279,7 @@ def test_missing_bands_and_graphs_are_not_measured():
     ring = scored(made_results(graphs=("ring", "grid")))
     assert [effect.verdict for effect in ring["C1"].effects] == ["not measured", "not measured", "holds"]
     assert ring["C1"].verdict == "undecided"
-    assert "not measured on full, star" in " ".join(ring["C1"].reasons)
+    assert ring["C1"].reasons == ("the study has no full graph", "the study has no star graph")
     assert ring["C4"].verdict == "not measured"
 
 
@@ -339,7 +339,8 @@ def test_shown_in_words():
 def test_shown_for_one_seed_nothing_measured_and_a_narrow_terminal():
     text = shown(made_results(seeds=1))
     assert "undecided (for)" in text
-    assert "C1, C2, C3, C4: only 1 seed scored; a verdict needs 8" in text
+    assert "C1, C2, C3, C4: only 1 seed scored; a verdict needs 8, sizes are shown." in text  # there is no interval
+    assert "only 2 seeds scored; a verdict needs 8, sizes and intervals are shown." in shown(made_results(seeds=2))
     assert "not measured" in shown(made_results(snrs=(10.0,)))
     assert all(len(line) <= 60 for line in shown(made_results(), width=60).splitlines())
 

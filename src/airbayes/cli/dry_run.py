@@ -3,46 +3,63 @@
 import math
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from airbayes.cli.fitted_table import print_fitted
+from airbayes.cli.plan_tables import decibels, eigenvalue_text, weight_text
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
-from airbayes.experiment.cells import enumerate_cells, group_by_variant
+from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
-from airbayes.experiment.memory import memory_of_batch, memory_of_builder, peak
+from airbayes.experiment.memory import BatchMemory, memory_of_batches, memory_of_builder, peak
 from airbayes.experiment.plan import Setting, plan_graph
+from airbayes.experiment.scenario import graph_name
 from airbayes.experiment.shown import shown_agents
+from airbayes.network import Graph
 from airbayes.power import norm_cap
-from airbayes.text import plural
+from airbayes.text import plural, printable, true_minus
 
 
-def print_plan(config: ExperimentConfig, console: Console) -> None:
-    builder = Builder(config)
-    _print_cells(builder, console)
+def print_plan(config: ExperimentConfig, console: Console, progress: Console) -> None:
+    """What takes seconds comes first. No object is simulated: how many there are is known from the configuration."""
+    builder = Builder(config, only_shapes=True)
     _print_transitions(builder, console)
     if "q_dsgd" in config.methods:
         _print_top_t(builder, console)
+    groups = group_by_variant(enumerate_cells(config))
+    together = [cells[: config.cells_per_batch or len(cells)] for cells in groups.values()]
+    with progress.status(Text("")) as status:
+        batches = memory_of_batches(
+            builder, together, lambda text: _say(status, progress, f"{config.name}: {text} ...")
+        )
+    _print_cells(builder, groups, batches, console)
 
 
-def _print_cells(builder: Builder, console: Console) -> None:
+def _say(status: Status, progress: Console, text: str) -> None:
+    """On a terminal each text takes the place of the one before."""
+    if progress.is_terminal:
+        status.update(Text(printable(text, 200)))
+    else:
+        progress.print(printable(text, 200))
+
+
+def _print_cells(builder: Builder, groups: dict[str, list[Cell]], batches: list[BatchMemory], console: Console) -> None:
     config = builder.config
     table = Table(
         "method", "cells", "chains", "steps", "samples kept", "held", "workspace", title=f"{config.name}: cells"
     )
     sampling = config.sampling
     kept = (sampling.steps - sampling.burn_in) // sampling.thin
-    batches = []
-    for variant, cells in group_by_variant(enumerate_cells(config)).items():
-        together = cells[: config.cells_per_batch or len(cells)]
-        batches.append(memory_of_batch(builder, together))
+    for (variant, cells), memory in zip(groups.items(), batches, strict=True):
         table.add_row(
             variant,
             str(len(cells)),
             str(sampling.chains),
             f"{sampling.steps:,}",
             f"{kept:,} a chain",
-            f"{batches[-1].held / 1e6:,.1f} MB",
-            f"{batches[-1].workspace / 1e6:,.1f} MB",
+            f"{memory.held / 1e6:,.1f} MB",
+            f"{memory.workspace / 1e6:,.1f} MB",
         )
     print_fitted(table, console)
     ahead = not config.cells_per_batch
@@ -57,7 +74,6 @@ def _print_cells(builder: Builder, console: Console) -> None:
         console.print(f"{shown:,} of the agents, evenly spread, are stored one by one.")
     if config.problem.kind == "linear" and agents * params > MAX_LAW:
         console.print(f"No exact laws of the samplers: N·m = {agents * params:,} is above {MAX_LAW}.")
-    console.print()
 
 
 def _print_transitions(builder: Builder, console: Console) -> None:
@@ -77,36 +93,48 @@ def _print_transitions(builder: Builder, console: Console) -> None:
     )
     caps = Table(
         "topology",
-        *(f"{snr:g} dB" for snr in config.channel.snr_db),
+        *(true_minus(f"{snr:g} dB") for snr in config.channel.snr_db),
         title="Norm cap, the largest rms(θ) sent at full gain",
     )
-    for topology, graph in builder.graphs.items():
-        plan = plan_graph(topology, graph, builder.edge_weight(topology), setting)
+    for name, (topology, graph) in _distinct(builder).items():
+        plan = plan_graph(name, graph, builder.edge_weight(topology), setting)
         w = plan.edge_weight
         if math.isnan(w):
-            table.add_row(topology, "per link", "", *("needs one weight" for _ in sizes))
+            table.add_row(name, "per link", "", *("needs one weight" for _ in sizes))
             continue
         transitions = (plan.transition_unit_db, plan.transition_db)[: len(sizes)]
-        table.add_row(topology, f"{w:.4f}", f"{plan.second_eigenvalue:.3f}", *(f"{snr:.1f} dB" for snr in transitions))
-        caps.add_row(topology, *(f"{norm_cap(w, config.sampling.eta, snr):.2g}" for snr in config.channel.snr_db))
+        table.add_row(name, weight_text(w), eigenvalue_text(plan.second_eigenvalue), *map(decibels, transitions))
+        caps.add_row(name, *(f"{norm_cap(w, config.sampling.eta, snr):.2g}" for snr in config.channel.snr_db))
     print_fitted(table, console)
+    if builder.simulated.any_fault:
+        console.print("Faults are not in this table nor in those below: they are of networks in which all goes well.")
     console.print(f"rms(θ) = {sizes[-1]} is that of {source}.\n")
     if set(config.methods) & set(RADIO_METHODS) and caps.row_count:
         print_fitted(caps, console)
         console.print()
 
 
+def _distinct(builder: Builder) -> dict[str, tuple[str, Graph]]:
+    """Every graph once, with one of its topologies: scenarios of one graph differ in their faults alone."""
+    found: dict[str, tuple[str, Graph]] = {}
+    for topology, graph in builder.graphs.items():
+        found.setdefault(graph_name(topology), (topology, graph))
+    return found
+
+
 def _print_top_t(builder: Builder, console: Console) -> None:
     config, params = builder.config, builder.problem.model.num_params
     table = Table(
-        "topology", *(f"{snr:g} dB" for snr in config.channel.snr_db), title="Q-DSGD: t, coordinates per block"
+        "topology",
+        *(true_minus(f"{snr:g} dB") for snr in config.channel.snr_db),
+        title="Q-DSGD: t, coordinates per block",
     )
-    for topology, graph in builder.graphs.items():
+    for name, (_, graph) in _distinct(builder).items():
         row = []
         for snr in config.channel.snr_db:
             values = top_t_of(config, graph, params, snr)
             low, high = int(values.min()), int(values.max())
             row.append(f"{low}" if low == high else f"{low} to {high}")
-        table.add_row(topology, *row)
+        table.add_row(name, *row)
     print_fitted(table, console)
-    console.print("t = 0 means that not one coordinate fits into a block: the agents learn alone.")
+    console.print("t = 0 means that not one coordinate fits into a block: the agents learn alone.\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from airbayes.cli.arguments import parse
+from airbayes.cli.plan_ranges import option_name, out_of_range
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ConfigError, GraphError
 from airbayes.folders import check_writable, make_folder
@@ -27,7 +28,7 @@ class PlanOptions:
     """w, one mixing weight for all links."""
     graph_seed: int = 0
     """Seed of random graphs."""
-    snr_db: tuple[float, ...] = ()
+    snr_db: tuple[float, ...] | None = None
     """SNR = P/N0 in dB, one or more; 0 to 30 when neither this nor a distance is given."""
     eta: float = 1e-4
     """η, step size."""
@@ -106,15 +107,17 @@ def plan_command(args: list[str]) -> int:
 
 def _check(options: PlanOptions) -> None:
     ways = {
-        "--snr-db": bool(options.snr_db),
+        "--snr-db": options.snr_db is not None,
         "--distance-m": options.distance_m is not None,
         "--geometry": options.geometry is not None,
         "--side-m": options.side_m is not None,
     }
+    if options.snr_db == ():
+        raise ConfigError("--snr-db needs a value, for example --snr-db 10 20; leave it out for 0 to 30 dB.")
     given = [name for name, is_given in ways.items() if is_given]
     if len(given) > 1:
         raise ConfigError(f"{' and '.join(given)} each say what the SNR is; give one of them.")
-    problems = _out_of_range(options) or _without_effect(options, has_budget=bool(given) and not options.snr_db)
+    problems = out_of_range(options) or _without_effect(options, has_budget=bool(given) and options.snr_db is None)
     if problems:
         raise ConfigError("\n".join(problems))
     if options.out is not None and str(options.out) in ("", "."):
@@ -123,39 +126,18 @@ def _check(options: PlanOptions) -> None:
         check_writable(options.out)
 
 
-ABOVE_ZERO = (
-    *("agents", "eta", "params", "rms", "value_bits", "bandwidth_hz", "distance_m", "side_m", "carrier_hz"),
-    "exponent",
-)
 BUDGET_ONLY = ("carrier_hz", "noise_figure_db", "antenna_gain_db", "path_loss", "exponent")
-
-
-def _out_of_range(options: PlanOptions) -> list[str]:
-    """In the words of the command line; what an SNR may be is checked where it is known."""
-    found = []
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, float) and not math.isfinite(each):
-                found.append(f"{_option(field.name)} {each} is not a finite number.")
-            elif field.name in ABOVE_ZERO and each is not None and each <= 0:
-                found.append(f"{_option(field.name)} {each} must be above 0.")
-    return found
 
 
 def _without_effect(options: PlanOptions, *, has_budget: bool) -> list[str]:
     """A number that changes nothing would be read as one that was taken into account."""
     asked = [name for name in BUDGET_ONLY if getattr(options, name) != getattr(PlanOptions, name)]
     if asked and not has_budget:
-        names = ", ".join(map(_option, asked))
+        names = ", ".join(map(option_name, asked))
         return [f"{names}: without effect, since no distance is given. Add --distance-m, --geometry or --side-m."]
     if "exponent" in asked and options.path_loss != "log-distance":
         return [f"--exponent {options.exponent:g}: without effect on free space. Add --path-loss log-distance."]
     return []
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _plan(
@@ -164,6 +146,7 @@ def _plan(
     from airbayes.experiment.build import build_graph
     from airbayes.experiment.config import DigitalConfig, ExperimentConfig, NetworkConfig
     from airbayes.experiment.plan import Setting, check_setting, plan_graph, plan_point
+    from airbayes.experiment.scenario import graph_name
     from airbayes.network import check_connected
     from airbayes.network.weights import resolve
 
@@ -180,6 +163,10 @@ def _plan(
     config = ExperimentConfig(network=NetworkConfig(agents=options.agents, graph_seed=options.graph_seed))
     graphs, points, budgets = [], [], {}
     for name in dict.fromkeys(names):
+        if graph_name(name) != name:
+            raise ConfigError(
+                f"{name!r}: a plan knows no faults. Plan {graph_name(name)}; docs/faults.md has what faults do to it."
+            )
         graph = build_graph(config, name)
         if not graph.num_edges:
             raise GraphError(
@@ -205,11 +192,11 @@ def _budget(name: str, graph: "Graph", options: PlanOptions) -> "LinkBudget | No
     from airbayes.experiment.plan_links import Radio, link_budget, link_distances, read_positions
 
     if options.geometry is not None:
-        distances = link_distances(graph, read_positions(options.geometry))
+        distances = link_distances(graph, read_positions(options.geometry), name, str(options.geometry))
     elif options.side_m is not None:
         if graph.positions is None:
             raise AirbayesError(f"{name} has no positions for --side-m; use random_geometric, or --geometry FILE.csv.")
-        distances = link_distances(graph, options.side_m * graph.positions)
+        distances = link_distances(graph, options.side_m * graph.positions, name)
     elif options.distance_m is not None:
         distances = np.full(graph.num_edges, options.distance_m)
     else:
@@ -245,7 +232,11 @@ def _facts(
     asked = {name: value for name, value in dataclasses.asdict(options).items() if name not in ("json", "debug", "out")}
     return _finite(
         {
-            "options": asked | {"geometry": None if options.geometry is None else str(options.geometry)},
+            "options": asked
+            | {
+                "snr_db": list(options.snr_db or ()),
+                "geometry": None if options.geometry is None else str(options.geometry),
+            },
             "graphs": [dataclasses.asdict(plan) | {"spectral_gap": plan.spectral_gap} for plan in graphs],
             "points": [dataclasses.asdict(point) for point in points],
             "links": links,

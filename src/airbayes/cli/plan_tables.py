@@ -11,6 +11,7 @@ from rich.text import Text
 from airbayes.cli.fitted_table import print_fitted
 from airbayes.experiment.plan import COLLAPSE, COLLAPSE_MARGIN, EXACT, SILENT, GraphPlan, PointPlan
 from airbayes.experiment.plan_links import LinkBudget
+from airbayes.text import plural, true_minus
 
 if TYPE_CHECKING:
     from airbayes.cli.plan import PlanOptions
@@ -32,7 +33,7 @@ def print_plan(
         console.print()
     _print_regimes(points, options, console)
     console.print()
-    _print_costs(points, console)
+    _print_costs(points, options, console)
     console.print()
     console.print(
         "Assumed: agents hear while they send, in time and phase; every link has the gain of the weakest one, for one "
@@ -41,7 +42,8 @@ def print_plan(
 
 
 def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
-    """Mixing and where the power limit begins to bite; also the table of --dry-run."""
+    """Mixing, and where the power limit begins to bite."""
+    unit = "transition, rms(θ) = 1"
     table = Table(
         "graph",
         "agents",
@@ -50,14 +52,12 @@ def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
         "least self weight",
         "2nd |eigenvalue|",
         "gap",
-        "transition, rms(θ) = 1",
+        unit,
         *([] if rms == 1 else [f"transition, rms(θ) = {rms:.2f}"]),
         title="Mixing, and the power limit: above the transition SNR a typical θ is sent at full gain",
     )
     for plan in graphs:
-        degrees = (
-            f"{plan.min_degree}" if plan.min_degree == plan.max_degree else f"{plan.min_degree} to {plan.max_degree}"
-        )
+        degrees = _from_to(plan.min_degree, plan.max_degree)
         if math.isnan(plan.edge_weight):
             table.add_row(plan.name, f"{plan.agents:,}", degrees, "per link", "", "", "", "needs one weight")
             continue
@@ -65,25 +65,40 @@ def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
             plan.name,
             f"{plan.agents:,}",
             degrees,
-            f"{plan.edge_weight:.4f}",
-            f"{plan.least_self_weight:.3f}",
-            f"{plan.second_eigenvalue:.3f}",
+            weight_text(plan.edge_weight),
+            true_minus(f"{plan.least_self_weight:.3f}"),
+            eigenvalue_text(plan.second_eigenvalue),
             f"{plan.spectral_gap:.3g}",
-            f"{plan.transition_unit_db:.1f} dB",
-            *([] if rms == 1 else [f"{plan.transition_db:.1f} dB"]),
+            decibels(plan.transition_unit_db),
+            *([] if rms == 1 else [decibels(plan.transition_db)]),
         )
-    print_fitted(table, console)
+    print_fitted(table, console, ("gap", *([] if rms == 1 else [unit]), "least self weight", "degrees"))
+
+
+def weight_text(weight: float) -> str:
+    """Four decimals, or, of a hub with many neighbours, three digits."""
+    return f"{weight:.4f}" if weight >= 0.001 else f"{weight:.3g}"
+
+
+def eigenvalue_text(value: float) -> str:
+    """Three decimals; of what only rounds to 1, how far it is from it."""
+    text = f"{value:.3f}"
+    return f"1−{1 - value:.2g}" if value < 1 and text == "1.000" else text
+
+
+def decibels(value: float, digits: int = 1) -> str:
+    return true_minus(f"{value:.{digits}f} dB")
 
 
 def _print_budget(name: str, budget: LinkBudget, console: Console) -> None:
-    table = Table(
-        "link", "distance", "path loss", "SNR", title=f"{name}: link budget, noise {budget.noise_dbm:.1f} dBm"
-    )
+    noise = true_minus(f"{budget.noise_dbm:.1f} dBm")
+    table = Table("link", "distance", "path loss", "SNR", title=f"{name}: link budget, noise {noise}")
     order = np.argsort(budget.snr_db)
     named = {"weakest": order[0], "median": order[len(order) // 2], "strongest": order[-1]}
     for which, index in named.items():
-        distance = f"{budget.distance_m[index]:,.1f} m"
-        table.add_row(which, distance, f"{budget.loss_db[index]:.1f} dB", f"{budget.snr_db[index]:.1f} dB")
+        metres = budget.distance_m[index]
+        distance = f"{metres:,.1f} m" if metres >= 10 else f"{metres:.3g} m"
+        table.add_row(which, distance, decibels(float(budget.loss_db[index])), decibels(float(budget.snr_db[index])))
     print_fitted(table, console)
 
 
@@ -98,13 +113,19 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
         title="Predicted regimes of CD-DSGLD",
     )
     digital = Table(
-        "graph", "SNR", "Q-DSGD", "t", "γ", title=f"Q-DSGD keeps t of {options.params:,} coordinates; γ: consensus step"
+        "graph",
+        "SNR",
+        "Q-DSGD",
+        "t",
+        "γ",
+        title=f"Q-DSGD keeps t of {plural(options.params, 'coordinate')}; γ: consensus step",
     )
     for point in points:
-        common = EXACT if point.common == EXACT else f"{point.common}, {point.common_second_eigenvalue:.3f}"
+        slower = f"{point.common}, {eigenvalue_text(point.common_second_eigenvalue)}"
+        common = EXACT if point.common == EXACT else slower
         table.add_row(
             point.graph,
-            f"{point.snr_db:.4g} dB",
+            true_minus(f"{point.snr_db:.4g} dB"),
             f"{point.cap:.3g}",
             f"{point.gain:.3g}",
             _coloured(point.paper, point.paper),
@@ -112,7 +133,7 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
         )
         digital.add_row(
             point.graph,
-            f"{point.snr_db:.4g} dB",
+            true_minus(f"{point.snr_db:.4g} dB"),
             _coloured(point.q_dsgd, point.q_dsgd),
             _from_to(*point.top_t),
             f"{point.consensus_step:.2g}",
@@ -127,16 +148,18 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
     console.print("silent: some agent cannot send one coordinate.")
 
 
-def _print_costs(points: list[PointPlan], console: Console) -> None:
+def _print_costs(points: list[PointPlan], options: "PlanOptions", console: Console) -> None:
     block = points[0].over_the_air
-    title = f"One iteration: all at once in {block.uses:,.0f} channel uses, {si(block.latency_s, 's')}; or one by one"
-    one_by_one = ("one by one: uses", "latency", "energy")
-    table = Table("graph", "SNR", "CD-DSGLD: energy", "Q-DSGD: bits", "energy", *one_by_one, title=title)
+    radio = f"{true_minus(f'{options.tx_dbm:g}')} dBm an agent, {si(options.bandwidth_hz, 'Hz')}"
+    uses = f"{plural(int(block.uses), 'channel use')}, {si(block.latency_s, 's')}"
+    title = f"One iteration at {radio}: all at once in {uses}; or one by one"
+    one_by_one = ("one by one: uses", "one by one: latency", "one by one: energy")
+    table = Table("graph", "SNR", "CD-DSGLD: energy", "Q-DSGD: bits", "Q-DSGD: energy", *one_by_one, title=title)
     for point in points:
         slow = point.one_by_one
         table.add_row(
             point.graph,
-            f"{point.snr_db:.4g} dB",
+            true_minus(f"{point.snr_db:.4g} dB"),
             si(point.over_the_air.energy_j, "J"),
             si(point.q_dsgd_cost.bits, "bit"),
             si(point.q_dsgd_cost.energy_j, "J"),
@@ -144,7 +167,7 @@ def _print_costs(points: list[PointPlan], console: Console) -> None:
             si(slow.latency_s, "s"),
             si(slow.energy_j, "J"),
         )
-    print_fitted(table, console)
+    print_fitted(table, console, one_by_one[:1])
     console.print(
         "Of the whole network, radiated. One by one: digital, every parameter at 32 bits, each agent in turn at the "
         "capacity of a link without interference."

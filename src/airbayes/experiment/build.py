@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from airbayes.channel.rate import bits_per_block, receiver_bits
 from airbayes.compress import TopTQSGD, largest_t
 from airbayes.compress.message import SCALE_BITS
+from airbayes.errors import GraphError
 from airbayes.experiment.blob_problem import BlobProblem
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import SAMPLING_METHODS, ExperimentConfig
@@ -56,15 +57,19 @@ from airbayes.samplers.exact import AffineLaw, dsghmc_law, dsgld_law
 MAX_LAW = 500  # N·m up to which exact laws are computed: dense matrices of that size
 
 
-def build_problem(config: ExperimentConfig) -> Problem:
-    kinds = {"linear": LinearProblem, "pointnet": LidarProblem}
-    return kinds.get(config.problem.kind, BlobProblem)(config)
+def build_problem(config: ExperimentConfig, only_shapes: bool = False) -> Problem:
+    """only_shapes: data that take long to draw are not drawn; zeros stand in for them."""
+    if config.problem.kind == "pointnet":
+        return LidarProblem(config, only_shapes)
+    return (LinearProblem if config.problem.kind == "linear" else BlobProblem)(config)
 
 
 def build_graph(config: ExperimentConfig, topology: str) -> Graph:
     """A graph by name, or from a CSV edge list; fault rates in the name do not change it."""
     if topology.endswith(".csv"):
         return from_csv(Path(topology))
+    if "@" not in topology and ("/" in topology or "." in topology):
+        raise GraphError(f"{topology!r} is not the name of a graph, and an edge list is a file named *.csv: rename it.")
     return _named_graph(graph_name(topology), config.network.agents, config.network.graph_seed)
 
 
@@ -86,10 +91,10 @@ def top_t_of(config: ExperimentConfig, graph: Graph, num_params: int, snr_db: fl
 class Builder:
     """Builds the cells of one experiment; graphs and data are made once and shared."""
 
-    def __init__(self, config: ExperimentConfig, mesh: Mesh | None = None):
+    def __init__(self, config: ExperimentConfig, mesh: Mesh | None = None, only_shapes: bool = False):
         self.config = config
         self.mesh = mesh  # the devices over which agents are split; None: all on one
-        self.problem = build_problem(config)
+        self.problem = build_problem(config, only_shapes)
         self.simulated = simulated_faults(config)
         self.laws: dict[tuple, AffineLaw] = {}
         self.starts: dict[tuple[int, int], jax.Array] = {}

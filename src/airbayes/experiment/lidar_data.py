@@ -39,6 +39,15 @@ class LidarSplit:
     test: Clouds
 
 
+@dataclasses.dataclass(frozen=True)
+class SplitSizes:
+    """Examples of the parts of one seed's data."""
+
+    train: int  # of the agent that has most
+    validation: int
+    test: int
+
+
 def class_names(settings: LidarConfig) -> tuple[str, ...]:
     """The classes to learn, in label order."""
     if not settings.source:
@@ -67,7 +76,28 @@ def draw_split(config: ExperimentConfig, seed: int) -> LidarSplit:
         inputs = draw_clouds(objects, rows, settings.points, settings.scale_m, rng)
         return Clouds(inputs, objects.label[rows].astype(np.int32), rows)
 
-    shares = partition(
+    shared = [clouds(train[rows]) for rows in _shares(objects, train, settings, agents, rng)]
+    return LidarSplit(objects, np.flatnonzero(learned), shared, clouds(validation), clouds(test))
+
+
+def split_sizes(config: ExperimentConfig, seed: int) -> SplitSizes:
+    """Those of `draw_split`, before anything is drawn: simulated objects are counted, not simulated."""
+    settings, agents = config.lidar, config.network.agents
+    if settings.source == SIMULATED:
+        objects = _counted(settings, agents)
+        train, validation, test = _by_scene(objects)
+    else:
+        objects = read_source(settings.source).with_classes(class_names(settings))
+        train, validation, test = _by_instance(objects, settings, seed)
+    shares = _shares(objects, train, settings, agents, np.random.default_rng([seed, DATA_STREAM]))
+    return SplitSizes(max(map(len, shares)), len(validation), len(test))
+
+
+def _shares(
+    objects: "ObjectSet | Counted", train: np.ndarray, settings: LidarConfig, agents: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Which of the objects `train` every agent has."""
+    return partition(
         objects.label[train],
         objects.scene[train],
         agents,
@@ -77,8 +107,26 @@ def draw_split(config: ExperimentConfig, seed: int) -> LidarSplit:
         concentration=settings.concentration,
         classes_per_agent=settings.classes_per_agent,
     )
-    shared = [clouds(train[rows]) for rows in shares]
-    return LidarSplit(objects, np.flatnonzero(learned), shared, clouds(validation), clouds(test))
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """What is known of simulated objects before they are drawn, in their order."""
+
+    label: np.ndarray  # i64 [object]
+    scene: np.ndarray  # str [object], the split
+
+
+def _counted(settings: LidarConfig, agents: int) -> Counted:
+    """The objects of the classes to learn: a split after the other, in it a class after the other."""
+    names, views = class_names(settings), SimulatorConfig().views
+    learned = [names.index(name) for name in CLASSES if name in names]
+    parts = [
+        (np.repeat(learned, count * views), np.full(len(learned) * count * views, split))
+        for split, count in _wanted(settings, agents).items()
+    ]
+    label, scene = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Counted(label, scene)
 
 
 def source_objects(config: ExperimentConfig, seed: int) -> ObjectSet:
@@ -113,7 +161,7 @@ def _wanted(settings: LidarConfig, agents: int) -> dict[str, int]:
     }
 
 
-def _by_scene(objects: ObjectSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_scene(objects: ObjectSet | Counted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The simulator names its splits there."""
     train, validation, test = (np.flatnonzero(objects.scene == name) for name in ("train", "validation", "test"))
     return train, validation, test

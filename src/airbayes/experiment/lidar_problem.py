@@ -14,21 +14,25 @@ from airbayes.experiment.lidar_data import (
     SIMULATED,
     Clouds,
     LidarSplit,
+    SplitSizes,
     class_names,
     draw_split,
     simulator_hash,
+    split_sizes,
 )
 from airbayes.experiment.predictive_observer import LabelledSet
 from airbayes.models import Augmentation, pointnet, stack_agents
 
 
 class LidarProblem(ClassProblem):
-    def __init__(self, config: ExperimentConfig):
-        self.config = config
+    def __init__(self, config: ExperimentConfig, only_shapes: bool = False):
+        """only_shapes: clouds of zeros stand in for the data, for who wants to know how large it is."""
+        self.config, self.only_shapes = config, only_shapes
         self.num_agents = config.network.agents
         self.class_names = class_names(config.lidar)
         self.model = self.classifier = self.pointnet = pointnet(len(self.class_names))
         self.split = lru_cache(maxsize=None)(self._split)
+        self.sizes = lru_cache(maxsize=None)(self._sizes)
         self.draw = lru_cache(maxsize=None)(self._draw)
 
     def class_data(self, seed: int) -> ClassData:
@@ -37,24 +41,37 @@ class LidarProblem(ClassProblem):
     def _split(self, seed: int) -> LidarSplit:
         return draw_split(self.config, seed)
 
+    def _sizes(self, seed: int) -> SplitSizes:
+        return split_sizes(self.config, seed)
+
     def _draw(self, seed: int) -> ClassData:
         """Padded to the largest of all seeds, so that cells of different seeds stack."""
-        split, config = self.split(seed), self.config
-        others = [self.split(other) for other in range(config.first_seed, config.first_seed + config.seeds)]
-        examples, held_out = (
-            max(length(each) for each in (split, *others))
-            for length in (
-                lambda each: max(len(part.rows) for part in each.train),
-                lambda each: len(self._seen(each).rows),
-            )
-        )
-        validation = max(len(each.validation.rows) for each in (split, *others))
+        config, on_test = self.config, self.config.lidar.evaluate_on == "test"
+        seeds = {seed, *range(config.first_seed, config.first_seed + config.seeds)}
+        sizes = [self.sizes(each) for each in seeds]
+        examples, validation = max(each.train for each in sizes), max(each.validation for each in sizes)
+        held_out = max(each.test for each in sizes) if on_test else validation
+        if self.only_shapes:
+            return self._blank(examples, held_out, validation if on_test else None)
+        split = self.split(seed)
         train = stack_agents([part.inputs for part in split.train], [part.labels for part in split.train], examples)
         # Nothing is chosen on the examples that are scored.
-        chosen_on = _labelled(split.validation, validation) if config.lidar.evaluate_on == "test" else None
+        chosen_on = _labelled(split.validation, validation) if on_test else None
         seen = self._seen(split)
         origins = _origin(split, seen), _origin(split, split.validation)
         return ClassData(train, _labelled(seen, held_out), chosen_on, *origins)
+
+    def _blank(self, examples: int, held_out: int, validation: int | None) -> ClassData:
+        def clouds(count: int) -> Clouds:
+            nothing = np.zeros(count, np.int32)
+            return Clouds(np.zeros((count, self.config.lidar.points, 3), np.float32), nothing, nothing)
+
+        train = self.num_agents * [clouds(examples)]
+        return ClassData(
+            stack_agents([part.inputs for part in train], [part.labels for part in train], examples),
+            _labelled(clouds(held_out), held_out),
+            None if validation is None else _labelled(clouds(validation), validation),
+        )
 
     def _seen(self, split: LidarSplit) -> Clouds:
         return split.test if self.config.lidar.evaluate_on == "test" else split.validation

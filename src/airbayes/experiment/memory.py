@@ -1,11 +1,12 @@
 """How much device memory a run will take, asked from the compiler: what its programs hold and the workspace they plan.
 
-Only shapes are used and no step is computed. On a CPU the programs are compiled without optimising their machine code,
-which plans the same buffers in a few seconds.
+Only shapes are used and no step is computed: a builder with `only_shapes` is enough. On a CPU the programs are compiled
+without optimising their machine code, which plans the same buffers in a few seconds.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import equinox as eqx
@@ -14,8 +15,8 @@ import jax.numpy as jnp
 
 from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.loop import take_snapshot
-from airbayes.experiment.ready import make_batch, make_loop
+from airbayes.experiment.loop import Batch, take_snapshot
+from airbayes.experiment.ready import make_batch, make_loop, program_of
 
 _UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -32,10 +33,35 @@ class BatchMemory:
         return self.held + self.workspace
 
 
-def memory_of_batch(builder: Builder, cells: Sequence[Cell]) -> BatchMemory:
+def memory_of_batches(
+    builder: Builder, batches: Sequence[list[Cell]], tell: Callable[[str], None] = lambda text: None
+) -> list[BatchMemory]:
+    """What each of several batches will take. Two programs are compiled at a time, as in a run, and none twice;
+    `tell` hears of what."""
+    programs: dict[tuple, list[Cell]] = {}
+    for cells in batches:
+        programs.setdefault(program_of(cells), cells)
+    # Here, one after the other: what they share is then made once.
+    work = [(cells, make_batch(builder, cells[:1])) for cells in programs.values()]
+
+    def ask(job: tuple[list[Cell], tuple[Batch, jax.Array]]) -> BatchMemory:
+        tell(f"asking the compiler for the memory of {job[0][0].variant}")
+        return _memory(builder, *job)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = dict(zip(programs, pool.map(ask, work), strict=True))
+    return [found[program_of(cells)] for cells in batches]
+
+
+def memory_of_batch(builder: Builder, cells: list[Cell]) -> BatchMemory:
     """What a batch of these cells, all of one variant, will take."""
+    return _memory(builder, cells, make_batch(builder, cells[:1]))
+
+
+def _memory(builder: Builder, cells: list[Cell], first: tuple[Batch, jax.Array]) -> BatchMemory:
+    """From the first of the cells: the others are of the same shapes."""
     loop = make_loop(builder.config)
-    arrays, rest = eqx.partition(make_batch(builder, list(cells[:1])), eqx.is_array)
+    arrays, rest = eqx.partition(first, eqx.is_array)
     shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((len(cells), *leaf.shape[1:]), leaf.dtype), arrays)
     carry = jax.eval_shape(lambda arrays: loop.start(*eqx.combine(arrays, rest)), shapes)
     index = jax.ShapeDtypeStruct((), jnp.int32)

@@ -30,7 +30,7 @@ from airbayes.experiment.store import (
     write_diverged,
     write_folder,
 )
-from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
+from airbayes.experiment.toml_io import changed_fields, dump_config, load_config, said
 from airbayes.files import read_limited
 from airbayes.folders import PROGRESS, check_results_folder, check_writable
 from airbayes.network.interop import MAX_CSV_BYTES
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_NAMED = 4  # variables in a message
-# Attributes of results that follow from the seeds or the machine; all others must agree.
-OWN_ATTRIBUTES = ("config_toml", "simulator_hash", "repeated_examples", "environment")
+# Attributes of results that follow from the seeds, the machine or the configuration, which is compared by itself; all
+# others must agree.
+OWN_ATTRIBUTES = ("config_toml", "experiment", "simulator_hash", "repeated_examples", "environment")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +118,7 @@ def check_same_experiment(first: Part, other: Part) -> None:
     ]
     a, b = first.dataset.attrs, other.dataset.attrs
     changed += [
-        printable(f"{name}: {a.get(name)!r} → {b.get(name)!r}", 300)
+        printable(f"{name}: {_attribute(a.get(name))} → {_attribute(b.get(name))}", 300)
         for name in sorted((a.keys() | b.keys()) - set(OWN_ATTRIBUTES))
         if not np.array_equal(np.asarray(a.get(name)), np.asarray(b.get(name)))
     ]
@@ -127,6 +128,13 @@ def check_same_experiment(first: Part, other: Part) -> None:
             f"{first.folder} and {other.folder} are different experiments; only seeds and first_seed may differ. "
             f"Differences:\n  {listed}"
         )
+
+
+def _attribute(value: Any) -> str:
+    """As people write it: what has a line for each class is a list, and numpy's numbers are numbers."""
+    if value is None:
+        return "none"
+    return said(tuple(value.splitlines()) if isinstance(value, str) else np.asarray(value).tolist())
 
 
 def merge_attributes(attributes: list[dict[str, Any]]) -> dict[str, Any]:

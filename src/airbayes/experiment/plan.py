@@ -26,6 +26,7 @@ from airbayes.compress.message import SCALE_BITS
 from airbayes.errors import ConfigError
 from airbayes.experiment.build import top_t_of
 from airbayes.experiment.config import DigitalConfig, ExperimentConfig
+from airbayes.experiment.ranges import SNR_DB
 from airbayes.network import Graph, second_eigenvalue
 from airbayes.power import norm_cap, transition_snr_db
 
@@ -138,7 +139,7 @@ def plan_point(plan: GraphPlan, graph: Graph, snr_db: float, setting: Setting) -
     top_t = top_t_of(ExperimentConfig(digital=setting.digital), graph, m, snr_db)
     watt, block_s = dbm_to_watt(setting.tx_dbm), m / setting.bandwidth_hz
     # ‖x‖²/(mP) = (ρ·rms/cap)²: below the limit power is left over.
-    share = 1.0 if math.isinf(cap) else min(1.0, (gain * setting.rms / cap) ** 2)
+    share = 1.0 if cap in (0, math.inf) else min(1.0, (gain * setting.rms / cap) ** 2)
     agents = graph.num_agents
     scale = SCALE_BITS if setting.digital.count_scale else 0
     sent_bits = float(message_bits(m, top_t, setting.digital.value_bits, scale).sum())
@@ -182,7 +183,7 @@ def check_setting(setting: Setting, snr_db: float) -> None:
         for name in ("rms", "start_rms")
         if not 0 <= (value := getattr(setting, name)) < math.inf
     ]
-    if not abs(snr_db) <= 200:
-        problems.append(f"An SNR of {snr_db:g} dB is not between -200 and 200 dB; check distances and powers.")
+    if snr_db not in SNR_DB:
+        problems.append(f"An SNR of {snr_db:g} dB must be {SNR_DB}; check distances and powers.")
     if problems:
         raise ConfigError(problems)

@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from airbayes.channel.link_budget import free_space_loss_db, log_distance_loss_db, noise_dbm, received_snr_db
-from airbayes.errors import GraphError
+from airbayes.channel.link_budget import LIGHT, free_space_loss_db, log_distance_loss_db, noise_dbm, received_snr_db
+from airbayes.errors import AirbayesError, GraphError
 from airbayes.network import Graph
+from airbayes.text import plural
 
 MAX_BYTES = 100_000_000
 
@@ -49,14 +50,28 @@ def link_budget(distances_m: Float[np.ndarray, " link"], radio: Radio) -> LinkBu
         loss = log_distance_loss_db(distances_m, radio.carrier_hz, radio.exponent, radio.reference_m)
     else:
         loss = free_space_loss_db(distances_m, radio.carrier_hz)
+    if (loss < 0).any():
+        near, gain = distances_m[np.argmin(loss)], -loss.min()
+        raise AirbayesError(
+            f"A link of {near:.3g} m at {radio.carrier_hz:.3g} Hz would gain {gain:.1f} dB: path loss holds in the far "
+            f"field only, beyond {LIGHT / (4 * math.pi * radio.carrier_hz):.2g} m. Move the agents apart."
+        )
     noise = noise_dbm(radio.bandwidth_hz, radio.noise_figure_db)
     return LinkBudget(distances_m, loss, received_snr_db(radio.tx_dbm, loss, noise, radio.antenna_gain_db), noise)
 
 
-def link_distances(graph: Graph, positions_m: Float[np.ndarray, "agent dim"]) -> Float[np.ndarray, " link"]:
-    """Of every edge, in metres."""
-    if len(positions_m) != graph.num_agents:
-        raise GraphError(f"{len(positions_m)} positions do not fit {graph.num_agents} agents; give one each.")
+def link_distances(
+    graph: Graph, positions_m: Float[np.ndarray, "agent dim"], name: str = "the graph", source: str = "positions"
+) -> Float[np.ndarray, " link"]:
+    """Of every edge, in metres. name, source: of the graph and of its positions, for messages."""
+    there, agents = len(positions_m), graph.num_agents
+    if there != agents:
+        first, last = min(there, agents), max(there, agents) - 1
+        which = f"agent {first}" if first == last else f"agents {first} to {last}"
+        raise GraphError(
+            f"{source} has {plural(there, 'position')} and {name} {plural(agents, 'agent')}, counted from 0; "
+            f"{'add' if there < agents else 'drop'} {which}."
+        )
     i, j = graph.edges.T
     distances = np.linalg.norm(positions_m[i] - positions_m[j], axis=1)
     if not distances.all():

@@ -14,6 +14,7 @@ from airbayes.text import printable
 
 MAX_BYTES = 1_000_000  # an experiment file is a page of text
 LISTED = 50  # problems that an error names
+OWN_PARTS = ("methods", "policies")  # of which people write their own
 
 
 def load_config(path: Path) -> ExperimentConfig:
@@ -65,16 +66,16 @@ def changed_fields(old: ExperimentConfig, new: ExperimentConfig) -> list[str]:
             if dataclasses.is_dataclass(x):
                 lines += walk(x, y, f"{prefix}{field.name}.")
             elif x != y:
-                lines.append(f"{prefix}{field.name}: {_said(x)} → {_said(y)}")
+                lines.append(f"{prefix}{field.name}: {said(x)} → {said(y)}")
         return lines
 
     return walk(old, new, "")
 
 
-def _said(value: Any) -> str:
+def said(value: Any) -> str:
     """As people write it: lists without brackets and quotes."""
     if isinstance(value, tuple):
-        return ", ".join(map(_said, value)) or "none"
+        return ", ".join(map(said, value)) or "none"
     return printable(value, 300) if isinstance(value, str) and value else repr(value)
 
 
@@ -83,9 +84,9 @@ def _build(cls: type, table: dict[str, Any], prefix: str, problems: list[str]) -
     hints = typing.get_type_hints(cls)
     for name in table:
         if name not in hints:
-            near = difflib.get_close_matches(name, hints, n=1) if len(problems) < LISTED and len(name) < 100 else []
-            hint = f" Did you mean {prefix}{near[0]}?" if near else f" Known: {', '.join(hints)}."
-            problems.append(f"unknown setting {prefix}{name}.{hint}")
+            hint = _meant_setting(name, prefix) if len(problems) < LISTED and len(name) < 100 else None
+            hint = f"Did you mean {hint}?" if hint else f"Known: {', '.join(hints)}."
+            problems.append(f"unknown setting {prefix}{name}. {hint}")
     values = {}
     for name, kind in hints.items():
         if name not in table:
@@ -103,6 +104,31 @@ def _build(cls: type, table: dict[str, Any], prefix: str, problems: list[str]) -
     return cls(**values)
 
 
+def _meant_setting(name: str, prefix: str) -> str | None:
+    """The full name of a setting that may be meant: the same in another section first, then the nearest in this one,
+    then the nearest of all."""
+    known = setting_names(ExperimentConfig)
+    same = [each for each in known if each.rpartition(".")[2] == name]
+    if same:
+        return " or ".join(same)
+    here = [each for each in known if each.rpartition(".")[0] == prefix.rstrip(".")]
+    for names in (here, known):
+        last = {each.rpartition(".")[2]: each for each in reversed(names)}
+        if near := difflib.get_close_matches(name, last, n=1):
+            return last[near[0]]
+    return None
+
+
+def setting_names(cls: type, prefix: str = "") -> list[str]:
+    """Dotted names of all settings, sections among them."""
+    names = []
+    for name, kind in typing.get_type_hints(cls).items():
+        names.append(prefix + name)
+        if dataclasses.is_dataclass(kind):
+            names += setting_names(typing.cast(type, kind), f"{prefix}{name}.")
+    return names
+
+
 def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     """One setting, converted where nothing is lost (int to float, list to tuple)."""
     origin, options = typing.get_origin(kind), typing.get_args(kind)
@@ -113,7 +139,11 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     elif origin is typing.Literal:
         if value in options:
             return value
-        problems.append(f"{name} = {value!r} must be one of {', '.join(map(str, options))}.")
+        near = difflib.get_close_matches(str(value)[:100], map(str, options), n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        if not near and name.partition("[")[0] in OWN_PARTS:
+            hint = " Parts of your own run from Python: docs/plugins.md."
+        problems.append(f"{name} = {value!r} must be one of {', '.join(map(str, options))}.{hint}")
     elif kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1e300:
         return float(value)
     elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):

@@ -1,11 +1,12 @@
 """Checks a configuration as a whole and lists everything that is wrong, before anything is compiled."""
 
-import math
 import re
+from operator import attrgetter
 from pathlib import PurePath
 
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+from airbayes.experiment.ranges import RANGES, SNR_DB
 from airbayes.experiment.validate_faults import fault_problems
 from airbayes.text import MAX_NAME, is_name, printable
 
@@ -63,71 +64,9 @@ def _lists(config: ExperimentConfig) -> list[str]:
 
 
 def _numbers(config: ExperimentConfig) -> list[str]:
-    """Ranges of single numbers: (name, value, lowest, highest)."""
-    p, lidar, n, c, s, m, d = (
-        config.problem,
-        config.lidar,
-        config.network,
-        config.channel,
-        config.sampling,
-        config.momentum,
-        config.digital,
-    )
-    above_zero = math.ulp(0.0)
-    below_one = 1 - 1e-9
-    ranges: list[tuple[str, float, float, float]] = [
-        ("seeds", config.seeds, 1, 1_000_000),
-        ("first_seed", config.first_seed, 0, 2**31 - 1),
-        ("evaluations", config.evaluations, 1, 100_000),
-        ("cells_per_batch", config.cells_per_batch, 0, 1_000_000),
-        ("problem.features", p.features, 1, 1_000_000),
-        ("problem.classes", p.classes, 2, 10_000),
-        ("problem.examples", p.examples, 1, 10_000_000),
-        ("problem.test_examples", p.test_examples, 1, 10_000_000),
-        ("problem.noise_std", p.noise_std, above_zero, 1e6),
-        ("problem.heterogeneity", p.heterogeneity, 0, 1e3),
-        ("problem.width", p.width, 1, 100_000),
-        ("problem.depth", p.depth, 1, 100),
-        ("problem.prior_scale", p.prior_scale, above_zero, 1e6),
-        ("saved_samples", config.saved_samples, 0, 100_000),
-        ("saved_agents", config.saved_agents, 1, 1_000_000),
-        ("lidar.per_class", lidar.per_class, 1, 1_000_000),
-        ("lidar.test_per_class", lidar.test_per_class, 1, 1_000_000),
-        ("lidar.validation_per_class", lidar.validation_per_class, 1, 1_000_000),
-        ("lidar.folds", lidar.folds, 2, 1000),
-        ("lidar.max_views", lidar.max_views, 1, 1_000_000),
-        ("lidar.points", lidar.points, 1, 100_000),
-        ("lidar.scale_m", lidar.scale_m, above_zero, 1e6),
-        ("lidar.concentration", lidar.concentration, above_zero, 1e6),
-        ("lidar.classes_per_agent", lidar.classes_per_agent, 1, 10_000),
-        ("lidar.augment_yaw", lidar.augment_yaw, 0, 180),
-        ("lidar.augment_jitter_m", lidar.augment_jitter_m, 0, 1e3),
-        ("lidar.augment_dropout", lidar.augment_dropout, 0, below_one),
-        ("network.agents", n.agents, 1, 1_000_000),
-        ("network.graph_seed", n.graph_seed, 0, 2**31 - 1),
-        ("channel.power", c.power, above_zero, 1e12),
-        ("sampling.eta", s.eta, above_zero, 1e3),
-        ("sampling.steps", s.steps, 1, 2**30),
-        ("sampling.burn_in", s.burn_in, 0, 2**30),
-        ("sampling.thin", s.thin, 1, 2**30),
-        ("sampling.chains", s.chains, 1, 1_000_000),
-        ("sampling.decay_offset", s.decay_offset, above_zero, 1e12),
-        ("sampling.decay_power", s.decay_power, 0, 10),
-        ("sampling.cycle", s.cycle, 1, 2**30),
-        ("sampling.clip_norm", s.clip_norm, above_zero, 1e12),
-        ("sampling.batch_size", s.batch_size, 0, 2**30),
-        ("momentum.eta", m.eta, above_zero, 1e3),
-        ("momentum.friction", m.friction, above_zero, 1e6),
-        ("digital.value_bits", d.value_bits, 2, 16),
-        ("digital.consensus_step", d.consensus_step, 0, 1),
-    ]
-    problems = []
-    for name, value, low, high in ranges:
-        if not low <= value <= high:  # False for NaN too
-            least = "above 0" if low == above_zero else f"at least {low:g}"
-            most = "below 1" if high == below_one else f"at most {high:,.0f}"
-            problems.append(f"{name} = {value} must be {least} and {most}.")
-    return problems
+    """Ranges of single numbers."""
+    values = {name: attrgetter(name)(config) for name in RANGES}
+    return [f"{name} = {value} must be {RANGES[name]}." for name, value in values.items() if value not in RANGES[name]]
 
 
 def _sampling(config: ExperimentConfig) -> list[str]:
@@ -189,7 +128,7 @@ def _radio(config: ExperimentConfig) -> list[str]:
     problems = []
     if set(config.methods) & set(RADIO_METHODS):
         for snr in config.channel.snr_db:
-            if not math.isfinite(snr) or abs(snr) > 200:
+            if snr not in SNR_DB:
                 problems.append(
                     f"channel.snr_db holds {snr}; give finite decibels between -200 and 200 "
                     "(ideal links are the methods dsgld and dsgd)."

@@ -2,9 +2,9 @@
 
 from airbayes.errors import ConfigError
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.ranges import BELOW_ONE, Range
 from airbayes.experiment.scenario import scenario_config, simulated_faults
 
-BELOW_ONE = 1 - 1e-9
 CONNECTED = ("dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd")
 
 
@@ -50,11 +50,11 @@ def _numbers(config: ExperimentConfig) -> list[str]:
         ("channel.jam_power", c.jam_power, 0, 1e12),
         ("channel.receiver_limit", c.receiver_limit, 1e-6, 1e12),
     ]
-    problems = []
-    for name, value, low, high in ranges:
-        if not low <= value <= high:  # False for NaN too
-            most = "below 1" if high == BELOW_ONE else f"at most {high:,.0f}"
-            problems.append(f"{name} = {value} must be at least {low:g} and {most}.")
+    problems = [
+        f"{name} = {value} must be {Range(low, high)}."
+        for name, value, low, high in ranges
+        if value not in Range(low, high)
+    ]
     lengths = [("network.away_length", n.away_length, n.away, "network.away")]
     if n.burst_length != 0:
         lengths.append(("network.burst_length", n.burst_length, n.link_outage, "network.link_outage"))

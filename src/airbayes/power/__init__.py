@@ -5,6 +5,7 @@
 """
 
 from airbayes.power.box_qp import BoxQPResult, solve_box_qp
+from airbayes.power.checks import check_gains, check_policy
 from airbayes.power.gains import (
     caps_of_rms,
     gain_caps,
@@ -35,6 +36,8 @@ __all__ = [
     "PowerPolicy",
     "Truncated",
     "caps_of_rms",
+    "check_gains",
+    "check_policy",
     "gain_caps",
     "interference_gram",
     "norm_cap",

@@ -79,6 +79,5 @@ def norm_cap(edge_weight: Real, eta: Real, snr_db: Real) -> float:
 
 def transition_snr_db(edge_weight: Real, eta: Real, rms: Real = 1.0) -> float:
     """10·log10(w²·rms²/(2η)), the SNR in dB from which every gain can be 1; −inf when nothing is sent."""
-    if edge_weight == 0 or rms == 0:
-        return -math.inf
-    return 10.0 * math.log10(edge_weight**2 * rms**2 / (2.0 * eta))
+    needed = edge_weight**2 * rms**2 / (2.0 * eta)
+    return 10.0 * math.log10(needed) if needed > 0 else -math.inf

@@ -39,6 +39,13 @@ class PowerPolicy(eqx.Module):
 
     needs_common_neighbours: ClassVar[bool]  # whether A·A must be passed
 
+    def __check_init__(self):
+        if not isinstance(getattr(self, "needs_common_neighbours", None), bool):
+            raise AirbayesError(
+                f"{type(self).__name__} must say whether it is to be given A·A: write needs_common_neighbours = False, "
+                "or True, into the class."
+            )
+
     @abstractmethod
     def __call__(self, theta: Theta, caps: Caps, common_neighbours: CommonNeighbours | None = None) -> Gains:
         """theta: Θ. caps: u, from `gain_caps`. common_neighbours: A·A of this block's links, or None."""

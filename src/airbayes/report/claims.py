@@ -133,7 +133,9 @@ def score(claim: Claim, gains: str, pairs: dict[str, Pair]) -> ClaimRecord:
         effects += part
         found = [effect.verdict for effect in part]
         verdicts.append(combine_points(found) if claim.band == "whole" else combine(found))
-    return ClaimRecord(claim.name, claim.text, gains, combine(verdicts), reasons(claim, effects), tuple(effects))
+    absent = tuple(graph for graph in claim.graphs if not pairs[graph].in_study)
+    why = reasons(claim, effects, absent)
+    return ClaimRecord(claim.name, claim.text, gains, combine(verdicts), why, tuple(effects))
 
 
 def combine(verdicts: list[Verdict]) -> Verdict:
@@ -161,18 +163,18 @@ def band_snrs(band: Band, snrs: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(s for s in snrs if low[0] <= s <= high[-1])
 
 
-def reasons(claim: Claim, effects: list[Effect]) -> tuple[str, ...]:
-    """What stands between the claim and a plain verdict, in words."""
-    found = []
-    unmeasured = list(dict.fromkeys(effect.topology for effect in effects if effect.verdict == "not measured"))
+def reasons(claim: Claim, effects: list[Effect], absent: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What stands between the claim and a plain verdict, in words. absent: graphs that the study does not have."""
+    found = [f"the study has no {graph} graph" for graph in absent]
+    without = [effect.topology for effect in effects if effect.verdict == "not measured"]
+    unmeasured = [graph for graph in dict.fromkeys(without) if graph not in absent]
     if unmeasured:
         need = {"low": "an SNR of 5 dB or less", "high": "an SNR of 25 dB or more", "whole": "SNRs from low to high"}
         found.append(f"not measured on {', '.join(unmeasured)}: both methods need {need[claim.band]} there")
     few = [effect.seeds for effect in effects if 0 < effect.seeds < MIN_SEEDS]
     if few:
-        found.append(
-            f"only {plural(min(few), 'seed')} scored; a verdict needs {MIN_SEEDS}, sizes and intervals are shown"
-        )
+        shown = "sizes and intervals" if max(few) > 1 else "sizes"  # of one seed there is no interval
+        found.append(f"only {plural(min(few), 'seed')} scored; a verdict needs {MIN_SEEDS}, {shown} are shown")
     for graph, count in _tally(effects, "vacuous").items():
         here = [effect for effect in effects if effect.topology == graph and effect.metric == "ece"]
         snrs = ", ".join(f"{snr:g}" for effect in here for snr in effect.vacuous_snr_db)

@@ -64,6 +64,7 @@ class Pair:
     cd: Scores
     q: Scores
     accuracy_floor: float  # ECE is scored above it only
+    in_study: bool = True  # whether the study has the graph at all
 
     def compare(self, metric: Metric, sign: int, snrs: tuple[float, ...]) -> Effect:
         """The effect over `snrs`; `sign` is +1 where the claim says CD-DSGLD has the larger value, else −1."""
@@ -143,7 +144,9 @@ def read_pair(dataset: xr.Dataset, cd: str, q: str, topology: str, chance: float
     snrs = np.asarray(dataset.snr_db.values, np.float64)
     both = np.isfinite(first.accuracy + second.accuracy).any(axis=1) & np.isfinite(snrs)
     rows = [int(row) for row in np.argsort(snrs) if both[row]]
-    return Pair(topology, tuple(float(snrs[row]) for row in rows), _at(first, rows), _at(second, rows), floor)
+    at_both = tuple(float(snrs[row]) for row in rows)
+    in_study = topology in dataset.topology.values
+    return Pair(topology, at_both, _at(first, rows), _at(second, rows), floor, in_study)
 
 
 def _read_scores(dataset: xr.Dataset, variant: str, topology: str, chance: float) -> Scores:

@@ -16,10 +16,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.channel import Channel, ImpulsiveNoise, Jammed
+from airbayes.channel.checks import check_gain_error, check_noise
 from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
-from airbayes.power import Gains, PowerPolicy, caps_of_rms, receiver_scale, row_rms
+from airbayes.power import Gains, PowerPolicy, caps_of_rms, check_gains, receiver_scale, row_rms
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
 from airbayes.samplers.check_parts import check_network, check_part, check_theta
 from airbayes.samplers.drift import Drift, Plain
@@ -114,14 +115,16 @@ class CDDSGLD(Sampler[State]):
         if now.present is not None:  # who is away sends nothing and holds nobody back
             caps = jnp.where(now.present > 0, caps, jnp.inf)
         common = common_neighbours(self.mixing, mask) if self.policy.needs_common_neighbours else None
-        gains = self.policy(honest, caps, common)
+        gains = check_gains(self.policy(honest, caps, common), self.policy, agents)
 
         slots = 0 if isinstance(self.mixing, EdgeMixing) else self.mixing.weights.shape[1]
         error = self.channel.gain_error(agent_keys(key, step, Purpose.LINKS, agents), slots)
         if error is not None and isinstance(self.mixing, EdgeMixing):
             raise GraphError("Gain errors need the neighbour table: build_mixing(graph, layout='table').")
+        check_gain_error(error, self.channel, agents, slots)
         mixed = over_the_air_mix(theta, gains, self.mixing, mask, error, now.sent)
         z = self.channel.noise(agent_keys(key, step, Purpose.CHANNEL, agents), params)
+        check_noise(z, self.channel, agents, params)
         doubts: Info = {}
         if self.receiver is not None:
             own_noise = agent_keys(key, step, Purpose.FALLBACK, agents)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from airbayes.checks import NOT_NEGATIVE, checked
 from airbayes.compress import Compressor, TopTQSGD
+from airbayes.compress.checks import check_top_t, held_to_contract
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
@@ -82,6 +83,7 @@ class QDSGD(Sampler[MemoryState]):
         if self.mode not in MODES:
             raise AirbayesError(f"Q-DSGD has no mode {self.mode!r}; use one of {', '.join(map(repr, MODES))}.")
         check_part("compressor", self.compressor, Compressor, "compress.TopTQSGD()")
+        check_top_t(self.top_t, self.mixing.num_agents)
         loses = self.faults is not None and (self.faults.bursts is not None or self.faults.churn is not None)
         if self.mode == "memory" and loses:
             raise AirbayesError(
@@ -106,7 +108,7 @@ class QDSGD(Sampler[MemoryState]):
         else:
             message = theta if now.sent is None else now.sent
         keys = agent_keys(key, state.step, Purpose.QUANTISE, agents)
-        received, cost = jax.vmap(self.compressor)(keys, message, self.top_t)
+        received, cost = jax.vmap(held_to_contract(self.compressor))(keys, message, self.top_t)
 
         memory = state.memory
         if self.mode == "memory":

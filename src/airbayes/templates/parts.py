@@ -19,7 +19,7 @@ from airbayes import models, network
 from airbayes.channel import AWGN, Channel, db_to_linear
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
-from airbayes.power import Gains, PowerPolicy
+from airbayes.power import Gains, PowerPolicy, check_policy
 from airbayes.samplers import CDDSGLD, Sampler, State
 from airbayes.samplers.dsgld import dsgld_update
 
@@ -46,7 +46,9 @@ class MyChannel(Channel):
         return scale * jax.vmap(lambda key: jax.random.laplace(key, (num_params,)))(keys)
 
     def gain_error(self, keys, num_slots: int):
-        return None  # exact links; otherwise ε_kj, [agent, slot]
+        # Exact links. Otherwise ε_kj of y_k = Σ_j A_kj (1 + ε_kj) x_j + z_k, [agent, slot]: the gain of the link from
+        # neighbour j, minus one, drawn by receiver k from its key.
+        return None
 
 
 class MyPolicy(PowerPolicy):
@@ -107,6 +109,7 @@ def main() -> dict[str, np.ndarray]:
     data, truth = my_data()
     potential = models.Posterior(models.LinearRegression(PARAMS).log_likelihood, models.GaussianPrior(), AGENTS)
     gradient, mixing = models.FullGradient(potential), network.build_mixing(my_graph())
+    check_policy(MyPolicy(), AGENTS)  # no step checks that gains stay within the power limit
     samplers: dict[str, Sampler] = {
         "my channel, my policy": CDDSGLD(gradient, mixing, MyChannel(20.0), MyPolicy(), step_size=1e-3),
         "Gaussian noise, my policy": CDDSGLD(gradient, mixing, AWGN(20.0), MyPolicy(), step_size=1e-3),
