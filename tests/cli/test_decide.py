@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from airbayes.experiment.decisions import Promise, chosen_threshold
 from airbayes.experiment.prediction import predict_clouds
 from airbayes.experiment.prediction_files import CellPredictions, Part, write_predictions
 from airbayes.experiment.results_file import write_dataset
+from airbayes.experiment.run_source import checksum
 from airbayes.experiment.trained import open_trained
 from airbayes.metrics.conformal import aps_scores, calibrate
 
@@ -86,6 +88,8 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
         (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
         (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
         (["run", "--agent", "1"], "predictions are stored of agent 0 only"),
+        (["run", "--source", "set.npz"], "--source set.npz: only --strange FILE looks into the run's object set"),
+        (["run", "--strange", "odd.npz", "--source", "odd.npz"], "odd.npz has sha256 "),
         (["run", "--strange", "set.npz"], "All objects are of classes that the run has learned (flat, tall, round)"),
     ],
 )
@@ -168,3 +172,35 @@ def test_a_source_that_has_changed_is_noticed(place, tmp_path, capsys):
             save_objects(source, changed)
         assert run("predict", str(folder), str(place / "odd.npz"), "--coverage", "0.9") == 2
         assert says in capsys.readouterr().err
+
+
+def test_the_source_of_a_run_is_known_by_its_content(place, tmp_path, capsys, monkeypatch):
+    """Other clouds of the same name and labels are refused; the right ones are found where they were or are named."""
+    objects = load_objects(place / "set.npz")
+    monkeypatch.chdir(tmp_path)
+    save_objects(tmp_path / "mine.npz", objects)
+    folder = write_trained(tmp_path / "run", [CELL], source="mine.npz")
+    rows = np.arange(len(objects))
+    write_predictions(folder, {CELL: CellPredictions(part_of(objects, rows[1::2]), part_of(objects, rows[::2]))})
+    new = str(place / "odd.npz")
+    asked = [new, "--coverage", "0.9", "--json"]
+    assert run("predict", "run", *asked) == 0
+    expected = capsys.readouterr()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    stretched = dataclasses.replace(objects, points=objects.points * np.float32(1.01))
+    save_objects(tmp_path / "elsewhere" / "mine.npz", stretched)
+    assert run("predict", "../run", *asked) == 0
+    assert capsys.readouterr() == expected
+    (tmp_path / "mine.npz").rename(tmp_path / "moved.npz")
+    assert run("predict", "../run", *asked) == 2
+    says = capsys.readouterr().err
+    for text in (checksum(Path("mine.npz")), checksum(Path("../moved.npz")), "are not at hand", "--source FILE"):
+        assert text in says
+    Path("mine.npz").unlink()
+    assert run("predict", "../run", *asked) == 2
+    says = capsys.readouterr().err
+    assert "there is no file mine.npz (sha256 " in says
+    assert "--source FILE" in says
+    assert run("predict", "../run", *asked, "--source", "../moved.npz") == 0
+    assert capsys.readouterr() == expected

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from rich.console import Console
 
 from airbayes.cli.main import main
 from airbayes.cli.predict_show import Answers, Asked, print_table
-from airbayes.data import from_clouds, save_objects
+from airbayes.data import concatenate, from_clouds, save_objects
+from airbayes.data.formats.any_path import load_any
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.prediction import Predictions
 from airbayes.experiment.sample_files import write_samples
@@ -223,12 +225,31 @@ def test_classes_the_run_has_not_learned_are_shown_and_not_scored(place, capsys)
     assert "left out 4 of source classes not asked for" in captured.err
 
 
-def test_accuracy_on_what_it_learned_from_comes_with_a_warning(place, capsys):
-    write_trained(place / "own", CELLS[:1], source=str(place / "set.npz"))
-    assert run("own", "set.npz", "--limit", "1") == 0
-    assert "learned from objects of this set" in capsys.readouterr().err
-    assert run("own", "a.npy") == 0
-    assert "learned from" not in capsys.readouterr().err
+def test_accuracy_on_what_it_learned_from_comes_with_a_warning(place, capsys, monkeypatch):
+    """By content: a copy, a part, the same file seen from elsewhere, a folder with the same clouds."""
+    shapes = make_objects(10)
+    for row in range(30):
+        here = place / "folder" / shapes.class_names[shapes.label[row]]
+        here.mkdir(parents=True, exist_ok=True)
+        np.save(here / f"{row}.npy", shapes.cloud(row))
+    objects, _ = load_any(place / "folder")  # as `airbayes data convert` does
+    save_objects(place / "set.npz", objects)
+    write_trained(place / "own", CELLS[:1], objects.class_names, source="set.npz")
+    shutil.copy("set.npz", "copy.npz")
+    new = dataclasses.replace(make_objects(2, seed=5), class_names=objects.class_names)
+    save_objects(place / "part.npz", concatenate([objects.select(np.arange(4)), new]))
+    for file, says in (("set", "30 of 30"), ("copy", "30 of 30"), ("part", "4 of 10"), ("folder", "30 of 30")):
+        assert run("own", file if file == "folder" else f"{file}.npz", "--limit", "1") == 0
+        assert f"{says} objects are from the set that the run learned from" in capsys.readouterr().err
+    (place / "elsewhere").mkdir()
+    monkeypatch.chdir(place / "elsewhere")
+    assert run("../own", "../set.npz", "--limit", "1") == 0
+    assert "30 of 30 objects are from the set" in capsys.readouterr().err
+    monkeypatch.chdir(place)
+    save_objects(place / "new.npz", make_objects(3, seed=7))
+    for file in ("a.npy", "new.npz"):  # without a class, so without an accuracy; and never seen
+        assert run("own", file) == 0
+        assert "learned from" not in capsys.readouterr().err
 
 
 def test_hostile_names_stay_text(place, capsys):

@@ -43,6 +43,8 @@ class PredictOptions:
     """Also give sets of classes that hold the true one with this probability, 0 to 1."""
     sets: Literal["lac", "aps", "aps-randomised"] = "lac"
     """Kind of these sets."""
+    source: Path | None = None
+    """Where the object set is that the run learned from, if it is not where it was."""
     draws: int = 1
     """Average over so many random draws of each object's points; 1 is what the run's own scores are of."""
     limit: int = 40
@@ -102,7 +104,7 @@ def predict_command(args: list[str]) -> int:
     from airbayes.experiment.trained import Wanted, open_trained
 
     notes = make_console(stderr=True)
-    trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)))
+    trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)), given.options.source)
     asked, clouds = _read(given.files, given.load, notes)
     with notes.status(f"predicting {plural(len(clouds), 'object')} ..."):
         from airbayes.cli.predict_show import Answers
@@ -116,9 +118,7 @@ def predict_command(args: list[str]) -> int:
     top.print(f"Model: {printable(str(trained), 200)}", markup=False)
     if len(trained.theta) == 1:
         top.print("One θ has no spread: its mutual information is 0 whatever the object.", markup=False)
-    if any(_same(path, trained.source) for path in given.files):
-        text = "The run learned from objects of this set: the accuracy on them is no measure of new ones."
-        notes.print(text, markup=False)
+    _warn_of_known(asked, clouds, trained, notes)
     _show(answers, given.options, top)
     return 0
 
@@ -231,6 +231,21 @@ def _check_extents(asked: "list[Asked]", clouds: list[np.ndarray], notes: "Conso
         notes.print(f"{plural(len(large), 'object')} {text}. A whole sweep is not an object.", markup=False)
 
 
+def _warn_of_known(asked: "list[Asked]", clouds: list[np.ndarray], trained: "Trained", notes: "Console") -> None:
+    """Objects whose class is given are scored: are they of the set that the run learned from?"""
+    scored: dict[str, list[np.ndarray]] = {}
+    for each, cloud in zip(asked, clouds, strict=True):
+        if each.truth in trained.class_names:
+            scored.setdefault(each.file, []).append(cloud)
+    if not scored:
+        return
+    known = trained.source.count_known([(Path(file), of_file) for file, of_file in scored.items()])
+    if known:
+        share = f"{known:,} of {plural(sum(map(len, scored.values())), 'object')}"
+        text = "from the set that the run learned from: the accuracy on them is no measure of new ones"
+        notes.print(f"{share} {'is' if known == 1 else 'are'} {text}.", markup=False)
+
+
 def _check_finite(asked: "list[Asked]", found: "Predictions") -> None:
     """No numbers, no answer."""
     bad = np.flatnonzero(~np.isfinite(found.probabilities).all(axis=1))
@@ -253,7 +268,3 @@ def _show(answers: "Answers", options: PredictOptions, console: "Console") -> No
     print_tally(tally(answers.found, answers.labels(), answers.abstain_below), answers, console)
     if options.csv is not None:
         console.print(f"Written: {printable(str(options.csv), 400)}", markup=False)
-
-
-def _same(path: Path, source: str) -> bool:
-    return Path(source).exists() and path.exists() and path.samefile(source)

@@ -16,12 +16,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes.errors import AirbayesError, ResultsError
-from airbayes.experiment.lidar_data import source_objects
 from airbayes.experiment.prediction import Predictions, draw_inputs, predict_clouds
 from airbayes.experiment.prediction_files import Part, read_prediction, stored_predictions
 from airbayes.experiment.predictive_observer import BLOCK
-from airbayes.experiment.store import CONFIG
-from airbayes.experiment.toml_io import load_config
 from airbayes.experiment.trained import Trained
 from airbayes.metrics.ood import energy, uncertainty_scores
 from airbayes.models import PointNetClassifier
@@ -56,7 +53,7 @@ def held_out_objects(folder: Path, trained: Trained, which: str) -> HeldOut:
     if part is None or not len(part):
         raise ResultsError(f"{folder} has no {which} objects; runs with lidar.evaluate_on = 'test' have.")
     try:
-        source = source_objects(load_config(folder / CONFIG), trained.stored.seed)
+        source = trained.source.objects(trained.stored.seed)
     except AirbayesError as error:
         raise ResultsError(f"The {which} objects of {folder} are not at hand: {error}") from None
     if part.index.max() >= len(source) or part.index.min() < 0:
