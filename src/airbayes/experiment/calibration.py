@@ -70,13 +70,15 @@ def all_scores(trained: Trained, clouds: Sequence[np.ndarray]) -> dict[str, np.n
     # One θ cannot disagree with itself: not even by rounding, which would order the objects.
     disagreement = found.mutual_information if len(trained.theta) > 1 else np.zeros(len(clouds), np.float32)
     scores = uncertainty_scores(found.probabilities, disagreement)
-    return scores | {"energy": energy(_outputs(trained, clouds))}
+    return scores | {"energy": energy(network_outputs(trained, draw_inputs(trained, clouds, 1)[0]))}
 
 
-def _outputs(trained: Trained, clouds: Sequence[np.ndarray]) -> Float[np.ndarray, "sample object cls"]:
-    """The network's outputs before the softmax, for the same draw of points."""
+def network_outputs(
+    trained: Trained, inputs: Float[np.ndarray, "object point 3"]
+) -> Float[np.ndarray, "sample object cls"]:
+    """The network's outputs before the softmax, for inputs that are drawn, centred and scaled."""
     assert isinstance(trained.model, PointNetClassifier)
-    inputs, theta, parts = draw_inputs(trained, clouds, 1)[0], jnp.asarray(trained.theta), []
+    theta, parts = jnp.asarray(trained.theta), []
     for start in range(0, len(inputs), BLOCK):
         block = inputs[start : start + BLOCK]
         padded = np.pad(block, ((0, BLOCK - len(block)), (0, 0), (0, 0)))
