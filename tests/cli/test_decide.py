@@ -68,12 +68,17 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "q_dsgd full 30 dB seed 1, agent 0" in text
     assert "5 test objects of 3 instances" in text
-    assert "cannot be promised with so few validation objects" in text
+    assert (
+        "cannot be promised, so never answer. 2 validation instances; 5 % needs 92 even without an error."
+        in " ".join(text.split())
+    )
     lines = [line.split() for line in text.splitlines()]
     assert ["prediction", "sets", "lac", "aps", "aps-randomised"] in lines
     assert [line[:3] for line in lines if line[:2] == ["coverage", "of"]] == [["coverage", "of", "class"]] * 3
     content = json.loads((folder / "decisions.json").read_text())
     assert len(content["cells"]) == 16
+    assert {cell["threshold"]["bound"] for cell in content["cells"]} == {None}  # 0 would read as no errors
+    assert {cell["threshold"]["validation_needed"] for cell in content["cells"]} == {92}
     assert content["class_names"] == ["class 0", "class 1", "class 2"]
     assert run("decide", str(folder), "--json", "--coverage", "0.5") == 0
     record = json.loads(capsys.readouterr().out)
@@ -151,7 +156,7 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     assert "set" in (place / "out.csv").read_text().splitlines()[0].split(",")
     assert run("predict", "run", "odd.npz", "--max-error", "0.001") == 0
     captured = capsys.readouterr()
-    assert "nothing is answered" in captured.err
+    assert "nothing is answered: 90 validation instances; 0.1 % needs 4,699 even without an error." in captured.err
     assert "0 answered (coverage 0.0%, never answers)" in captured.out
     assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
     assert "both choose the threshold" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from airbayes.experiment.decisions import why_never
 from airbayes.text import plural, printable
 
 SCORES = {
@@ -50,7 +51,9 @@ def _print_threshold(record: dict, console: Console) -> None:
     found, promise = record["threshold"], record["promise"]
     asked = f"At most {promise['max_error']:.1%} wrong answers, with probability {1 - promise['delta']:.0%}"
     if found["answers"] == "never":
-        console.print(f"{asked}: cannot be promised with so few validation objects, or so many errors. Never answer.")
+        held = record["objects"]["validation_instances"]
+        why = why_never(held, found["validation_needed"], promise["max_error"])
+        console.print(f"{asked}: cannot be promised, so never answer. {why[0].upper()}{why[1:]}.\n", markup=False)
         return
     when = "always answer" if found["answers"] == "always" else f"answer above a confidence of {found['value']:.4f}"
     seen = f"{found['validation_wrong']} of {found['validation_answered']} wrong on validation"

@@ -153,8 +153,16 @@ def _promised(
     if options.max_error is None and options.coverage is None:
         return options.abstain_below, None
     from airbayes.experiment.calibration import held_out_objects
-    from airbayes.experiment.decisions import CALIBRATION_SEED, TEST_SEED, Promise, chosen_threshold, one_view_each
+    from airbayes.experiment.decisions import (
+        CALIBRATION_SEED,
+        TEST_SEED,
+        Promise,
+        chosen_threshold,
+        one_view_each,
+        why_never,
+    )
     from airbayes.metrics.conformal import calibrate, prediction_sets, scores_for
+    from airbayes.metrics.selective import least_for_risk
 
     held = one_view_each(held_out_objects(run, trained, "validation").predicted_with(trained, options.draws))
     abstain_below, sets = options.abstain_below, None
@@ -167,8 +175,10 @@ def _promised(
         where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32
         text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {chosen.bound:.1%}"
         if chosen.answered == 0:
-            text = "not enough to promise that, so nothing is answered"
-        notes.print(f"Threshold from {about}: {text}.", markup=False)
+            why = why_never(len(held), least_for_risk(options.max_error, options.delta), options.max_error)
+            notes.print(f"No threshold can promise that, so nothing is answered: {why}.", markup=False)
+        else:
+            notes.print(f"Threshold from {about}: {text}.", markup=False)
     if options.coverage is not None:
         scores = scores_for(options.sets, held.probabilities, CALIBRATION_SEED)
         quantile = calibrate(scores, held.labels, options.coverage)
