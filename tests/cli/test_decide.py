@@ -93,6 +93,7 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
         (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
         (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
         (["run", "--agent", "1"], "predictions are stored of agent 0 only"),
+        (["run", "--false-alarms", "0.1"], "run has no scores of strange objects yet; add --strange FILE"),
         (["run", "--source", "set.npz"], "--source set.npz: only --strange FILE looks into the run's object set"),
         (["run", "--strange", "odd.npz", "--source", "odd.npz"], "odd.npz has sha256 "),
         (["run", "--strange", "set.npz"], "All objects are of classes that the run has learned (flat, tall, round)"),
@@ -112,8 +113,18 @@ def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
     assert found["known"] == 90
     assert set(found["scores"]) == {"confidence", "entropy", "mutual_information", "expected_entropy", "energy"}
     assert all(0 <= row["auroc"] <= 1 for row in found["scores"].values())
+    assert all({"threshold", "found", "threshold_at_95"} <= set(row) for row in found["scores"].values())
+    assert found["false_alarms"] == 0.05
+    assert run("decide", "run", "--false-alarms", "0.2", "--json") == 0
+    loose = json.loads(capsys.readouterr().out)["strange"]
+    assert loose["scores"]["energy"]["threshold"] < found["scores"]["energy"]["threshold"]
+    assert run("decide", "run", "--false-alarms", "0.001") == 0
+    assert "90 test objects: too few for 0.1 % false alarms." in capsys.readouterr().out
     assert run("decide", "run") == 0  # stored: shown again without being asked for
-    assert "Strange objects ([b]tram 5) against 90 test objects" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "Strange objects ([b]tram 5) against 90 test objects" in text
+    assert f"{found['scores']['energy']['threshold']:.6g}" in text
+    assert "at most 5 % then give a false alarm" in " ".join(text.split())
     (cell,) = json.loads((place / "run" / "decisions.json").read_text())["cells"]
     assert cell["strange"] == found
     page = place / "run" / "report.html"

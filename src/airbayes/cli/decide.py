@@ -16,6 +16,8 @@ from airbayes.text import plural, printable
 if TYPE_CHECKING:
     from airbayes.experiment.cells import Cell
 
+USUAL_RATE = 0.05  # of false alarms
+
 
 @dataclasses.dataclass(frozen=True)
 class DecideOptions:
@@ -28,6 +30,8 @@ class DecideOptions:
     strange: tuple[Path, ...] = ()
     """Object sets (.npz) with classes that the run has not learned: how well are they told from known objects? Stored
     beside the run and shown in its report, for every method."""
+    false_alarms: float | None = None
+    """From which score on is an object strange, for at most this share of false alarms, 0 to 1? 0.05 when left out."""
     source: Path | None = None
     """With --strange: where the object set is that the run learned from, if it is not where it was."""
     json: bool = False
@@ -76,7 +80,12 @@ def decide_command(args: list[str]) -> int:
     found = {row.cell: decisions(read_prediction(folder, row), promise) for row in rows}
     if options.strange:
         _measure_strange(folder, shown.cell, options)
-    for cell, strange in _stored_strange(folder).items():
+    stored = _stored_strange(folder, USUAL_RATE if options.false_alarms is None else options.false_alarms)
+    if options.false_alarms is not None and not stored:
+        raise AirbayesError(
+            f"--false-alarms {options.false_alarms}: {folder} has no scores of strange objects yet; add --strange FILE."
+        )
+    for cell, strange in stored.items():
         if cell in found:
             found[cell]["strange"] = strange
     record = found[shown.cell]
@@ -113,17 +122,19 @@ def _measure_strange(folder: Path, shown: "Cell", options: DecideOptions) -> Non
     measure_strange(folder, strange, [shown, *best_cells(folder)], options.source)
 
 
-def _stored_strange(folder: Path) -> "dict[Cell, dict]":
+def _stored_strange(folder: Path, rate: float) -> "dict[Cell, dict]":
     """What --strange, or a run that left classes out, has measured; by cell."""
     from airbayes.experiment.strange_files import read_strange
 
     stored = read_strange(folder)
     if stored is None:
         return {}
-    return {
-        cell: {"classes": stored.classes, "known": scores.known.shape[1], "scores": scores.told_apart()}
-        for cell, scores in stored.cells.items()
-    }
+    found = {}
+    for cell, scores in stored.cells.items():
+        alarms = scores.alarms(rate)
+        rows = {name: row | alarms[name] for name, row in scores.told_apart().items()}
+        found[cell] = {"classes": stored.classes, "known": scores.known.shape[1], "false_alarms": rate, "scores": rows}
+    return found
 
 
 def _report_again(folder: Path) -> Path:

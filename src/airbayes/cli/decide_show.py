@@ -83,7 +83,17 @@ def _print_strange(found: dict, console: Console) -> None:
     console.print(f"Strange objects ({listed}) against {plural(found['known'], 'test object')}:", markup=False)
     table = Table("score", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("AUROC", justify="right")
-    table.add_column("false alarms at 95 % found", justify="right")
+    for name in ("false alarms at 95 % found", "alarm from", "found"):
+        table.add_column(name, justify="right")
     for name, row in found["scores"].items():
-        table.add_row(SCORES[name], f"{row['auroc']:.3f}", f"{row['false_alarms_at_95']:.1%}")
+        alarm = ("–", "–") if row["threshold"] is None else (f"{row['threshold']:.6g}", f"{row['found']:.1%}")
+        table.add_row(SCORES[name], f"{row['auroc']:.3f}", f"{row['false_alarms_at_95']:.1%}", *alarm)
     console.print(table)
+    rate = f"{100 * found['false_alarms']:g} %"
+    if any(row["threshold"] is None for row in found["scores"].values()):
+        console.print(f"{plural(found['known'], 'test object')}: too few for {rate} false alarms.", markup=False)
+    else:
+        text = (
+            f"Alarm from: of objects like the test objects at most {rate} then give a false alarm, and of strange ones"
+        )
+        console.print(f"{text} like these so many are found (--false-alarms).\n", markup=False)
