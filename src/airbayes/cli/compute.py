@@ -10,6 +10,7 @@ from airbayes.cli.done import UNITS_FAILED, say_done
 from airbayes.cli.hosts import in_all, is_first, several_processes, show_split
 from airbayes.cli.progress import make_reporter
 from airbayes.cli.run_options import RunOptions
+from airbayes.cli.show_results import show_results
 from airbayes.cli.sweep import say_failures
 from airbayes.compiler import check_compiler
 from airbayes.errors import AirbayesError
@@ -34,7 +35,7 @@ from airbayes.experiment.team import TeamJournal, wait_for_all
 from airbayes.experiment.tracking import EVENTS
 from airbayes.report.claims import claims_table, missing_for_claims, write_claims
 from airbayes.report.claims_show import show_claims
-from airbayes.report.files import show_tables, write_report_files
+from airbayes.report.files import write_report_files
 from airbayes.report.html import REPORT, make_run, write_report
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def compute(
         strange = []
     page = write_report([make_run(folder, config, dataset)], folder / REPORT)
     journal.clear()  # last: what is killed before this is written again
-    show_tables(dataset, config, console)  # when all is written: a reader such as `head` may leave early
+    show_results(dataset, config, console)  # when all is written: a reader such as `head` may leave early
     if CLAIMS_FILE in written:
         console.print()
         show_claims(records, console)
