@@ -114,6 +114,27 @@ def test_single_clouds_and_sets_together(place, capsys):
     assert "2 objects." in text
 
 
+def test_a_set_without_labels_is_predicted_like_one_with(place, capsys):
+    """What a vehicle has: clouds, and nobody who says what they are."""
+    objects = make_objects(10)
+    np.savez(place / "bare.npz", points=objects.points, offsets=objects.offsets)
+    assert run("run", "set.npz", "--json") == 0
+    labelled = records(capsys.readouterr().out)
+    assert run("run", "bare.npz", "--json") == 0
+    bare = records(capsys.readouterr().out)
+    assert bare == [each | {"file": "bare.npz", "truth": None} for each in labelled]
+    assert run("run", "bare.npz", "--min-points", "30", "--max-objects", "3") == 0
+    captured = capsys.readouterr()
+    assert "3 objects." in captured.out
+    assert "Accuracy" not in captured.out
+    assert f"left out {np.sum(objects.counts < 30)} × fewer than 30 points" in captured.err
+    assert run("run", "bare.npz", "--classes", "flat=flat") == 2
+    assert "no array 'label', so --classes has nothing to choose from" in capsys.readouterr().err
+    np.savez(place / "torn.npz", points=objects.points, offsets=objects.offsets[:-1])
+    assert run("run", "torn.npz") == 2
+    assert "offsets run from 0 to" in capsys.readouterr().err
+
+
 def test_other_models_draws_and_csv(place, capsys):
     assert run("run", "set.npz", "--method", "q_dsgd", "--csv", "out.csv", "--limit", "1") == 0
     text = capsys.readouterr().out

@@ -11,7 +11,7 @@ from airbayes.cli.arguments import parse
 from airbayes.cli.data import LoadOptions
 from airbayes.cli.progress import make_console
 from airbayes.data.formats import parse_classes
-from airbayes.data.formats.any_path import SINGLE, load_any
+from airbayes.data.formats.any_path import SINGLE, UNLABELLED, load_any
 from airbayes.data.formats.common import at
 from airbayes.errors import AirbayesError, DataError
 from airbayes.folders import check_results_folder, check_writable
@@ -204,7 +204,7 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
         )
         single = report.format == SINGLE
         for row in range(len(objects)):
-            truth = None if single else objects.class_names[objects.label[row]]
+            truth = None if single or report.format == UNLABELLED else objects.class_names[objects.label[row]]
             asked.append(Asked(str(path), None if single else row, truth))
             clouds.append(objects.cloud(row))
         for reason, count in report.skipped.items():

@@ -27,9 +27,12 @@ def save_objects(path: Path, objects: ObjectSet) -> None:
         np.savez_compressed(stream, **fields)
 
 
-def load_objects(path: Path, max_bytes: int = MAX_BYTES) -> ObjectSet:
-    """Read a set; only points, offsets, label and class_names must be there."""
+def load_objects(path: Path, max_bytes: int = MAX_BYTES, *, labelled: bool = True) -> ObjectSet:
+    """Read a set; only points, offsets, label and class_names must be there. Of a set that need not be `labelled` the
+    last two are not looked at, and the objects are of one class without a name."""
     arrays = read_arrays(path, max_bytes)
+    if not labelled and arrays.get("offsets", np.zeros(())).ndim:
+        arrays |= {"label": np.zeros(max(len(arrays["offsets"]) - 1, 0), np.int16), "class_names": np.array([""])}
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise DataError(f"{path}: no array {missing[0]!r}; an object set needs {', '.join(REQUIRED)}.")
