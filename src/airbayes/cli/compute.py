@@ -18,6 +18,7 @@ from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import enumerate_cells
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.grid import run_variants
+from airbayes.experiment.kept import storage_note
 from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
 from airbayes.experiment.reporter import Silent
 from airbayes.experiment.results_file import SUMS
@@ -57,6 +58,8 @@ def compute(
 ) -> int:
     """All that is not on disk yet, then the results. The exit code."""
     graphs = read_graphs(config)
+    if is_first() and (note := storage_note(config)):
+        journal.tell(note)
     wanted = {"verbose": options.verbose, "json": options.json, "track": options.track, "anew": anew}
     reporting = make_reporter(progress, config, folder, **wanted) if is_first() else nullcontext(Silent())
     with reporting as reporter:

@@ -9,6 +9,7 @@ from airbayes.cli.fitted_table import print_fitted
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+from airbayes.experiment.kept import kept_samples, storage_note
 from airbayes.experiment.memory import memory_of_batch, memory_of_builder, peak
 from airbayes.experiment.plan import Setting, plan_graph
 from airbayes.experiment.shown import shown_agents
@@ -30,7 +31,7 @@ def _print_cells(builder: Builder, console: Console) -> None:
         "method", "cells", "chains", "steps", "samples kept", "held", "workspace", title=f"{config.name}: cells"
     )
     sampling = config.sampling
-    kept = (sampling.steps - sampling.burn_in) // sampling.thin
+    kept = kept_samples(config)
     batches = []
     for variant, cells in group_by_variant(enumerate_cells(config)).items():
         together = cells[: config.cells_per_batch or len(cells)]
@@ -45,6 +46,8 @@ def _print_cells(builder: Builder, console: Console) -> None:
             f"{batches[-1].workspace / 1e6:,.1f} MB",
         )
     print_fitted(table, console)
+    if note := storage_note(config):
+        console.print(note, markup=False)
     ahead = not config.cells_per_batch
     beside = ", each method beside the next one, which is compiled meanwhile" if ahead and len(batches) > 1 else ""
     console.print(
