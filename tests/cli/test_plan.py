@@ -55,9 +55,18 @@ def test_agents_in_one_place_are_named(tmp_path, capsys):
         (["ring", "--snr-db", "9", "--carrier-hz", "5.9e9"], "--carrier-hz: without effect"),
         (["ring", "--noise-figure-db", "9"], "Add --distance-m"),
         (["ring", "--out", ""], "--out is empty"),
+        (["roads.csv", "--agents", "9"], "--agents 9: without effect on roads.csv, only on named graphs"),
+        (["ring", "--graph-seed", "3"], "--graph-seed 3: without effect on ring, only on random graphs"),
+        (["empty.csv"], "empty.csv holds no edge; write two agent indices a line"),
+        (["ring", "--geometry", "places.csv"], "places.csv has 3 positions, but ring has 5 agents. Use --agents 3"),
+        (["roads.csv", "--geometry", "places.csv"], "but roads.csv has 4 agents. Give a position to each."),
     ],
 )
-def test_bad_input_is_one_clear_message(args, says, capsys):
+def test_bad_input_is_one_clear_message(args, says, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roads.csv").write_text("0,1\n1,2\n2,3\n")
+    (tmp_path / "places.csv").write_text("0,0,0\n1,100,0\n2,100,900\n")
+    (tmp_path / "empty.csv").write_text("")
     assert run("plan", *args) == 2
     captured = capsys.readouterr()
     assert says in captured.err

@@ -10,6 +10,7 @@ from airbayes.cli.arguments import parse
 from airbayes.cli.progress import make_console
 from airbayes.errors import AirbayesError, ConfigError, GraphError
 from airbayes.folders import check_writable, make_folder
+from airbayes.text import plural
 
 if TYPE_CHECKING:
     from airbayes.experiment.plan import GraphPlan, PointPlan
@@ -88,7 +89,7 @@ def plan_command(args: list[str]) -> int:
         args=args,
     )
     options = given.options
-    _check(options)
+    _check(given.graphs, options)
     with make_console(stderr=True).status("planning ..."):  # millions of links take a while
         graphs, points, budgets, facts = _plan(given.graphs, options)
     if options.json:
@@ -104,7 +105,7 @@ def plan_command(args: list[str]) -> int:
     return 0
 
 
-def _check(options: PlanOptions) -> None:
+def _check(graphs: tuple[str, ...], options: PlanOptions) -> None:
     ways = {
         "--snr-db": bool(options.snr_db),
         "--distance-m": options.distance_m is not None,
@@ -114,7 +115,7 @@ def _check(options: PlanOptions) -> None:
     given = [name for name, is_given in ways.items() if is_given]
     if len(given) > 1:
         raise ConfigError(f"{' and '.join(given)} each say what the SNR is; give one of them.")
-    problems = _out_of_range(options) or _without_effect(options, has_budget=bool(given) and not options.snr_db)
+    problems = _out_of_range(options) or _without_effect(graphs, options, has_budget=bool(given) and not options.snr_db)
     if problems:
         raise ConfigError("\n".join(problems))
     if options.out is not None and str(options.out) in ("", "."):
@@ -127,6 +128,7 @@ ABOVE_ZERO = (
     *("agents", "eta", "params", "rms", "value_bits", "bandwidth_hz", "distance_m", "side_m", "carrier_hz"),
     "exponent",
 )
+RANDOM = ("random_geometric", "erdos_renyi", "small_world")
 BUDGET_ONLY = ("carrier_hz", "noise_figure_db", "antenna_gain_db", "path_loss", "exponent")
 
 
@@ -143,8 +145,14 @@ def _out_of_range(options: PlanOptions) -> list[str]:
     return found
 
 
-def _without_effect(options: PlanOptions, *, has_budget: bool) -> list[str]:
+def _without_effect(graphs: tuple[str, ...], options: PlanOptions, *, has_budget: bool) -> list[str]:
     """A number that changes nothing would be read as one that was taken into account."""
+    named = [name for name in graphs if not name.endswith(".csv")]
+    for option, used in (("agents", named), ("graph_seed", [name for name in named if name in RANDOM])):
+        value = getattr(options, option)
+        if value != getattr(PlanOptions, option) and not used:
+            kind = "random graphs" if option == "graph_seed" else "named graphs; an edge list has its own"
+            return [f"{_option(option)} {value}: without effect on {', '.join(graphs)}, only on {kind}. Leave it out."]
     asked = [name for name in BUDGET_ONLY if getattr(options, name) != getattr(PlanOptions, name)]
     if asked and not has_budget:
         names = ", ".join(map(_option, asked))
@@ -205,7 +213,14 @@ def _budget(name: str, graph: "Graph", options: PlanOptions) -> "LinkBudget | No
     from airbayes.experiment.plan_links import Radio, link_budget, link_distances, read_positions
 
     if options.geometry is not None:
-        distances = link_distances(graph, read_positions(options.geometry))
+        places = read_positions(options.geometry)
+        if len(places) != graph.num_agents:
+            fix = "Give a position to each" if name.endswith(".csv") else f"Use --agents {len(places)}, or another file"
+            raise GraphError(
+                f"--geometry {options.geometry} has {plural(len(places), 'position')}, but {name} has "
+                f"{plural(graph.num_agents, 'agent')}. {fix}."
+            )
+        distances = link_distances(graph, places)
     elif options.side_m is not None:
         if graph.positions is None:
             raise AirbayesError(f"{name} has no positions for --side-m; use random_geometric, or --geometry FILE.csv.")
