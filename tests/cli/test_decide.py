@@ -96,6 +96,10 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
         (["run", "--false-alarms", "0.1"], "run has no scores of strange objects yet; add --strange FILE"),
         (["run", "--source", "set.npz"], "--source set.npz: only --strange FILE looks into the run's object set"),
         (["run", "--strange", "odd.npz", "--source", "odd.npz"], "odd.npz has sha256 "),
+        (
+            ["run", "--strange", "."],
+            "an object set is an .npz file. Make one from a data set: `airbayes data convert .",
+        ),
         (["run", "--strange", "set.npz"], "All objects are of classes that the run has learned (flat, tall, round)"),
     ],
 )
@@ -151,6 +155,8 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     records = [json.loads(line) for line in captured.out.splitlines()]
     where = "always answer" if chosen.value == -np.inf else f"answer above {chosen.value:.8g}"
     assert f"{where}; {chosen.wrong} of {chosen.answered} wrong there" in captured.err
+    least = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))
+    assert chosen.value == -np.inf or f"confidence {least:.8g} or more" in captured.err
     quantile = calibrate(aps_scores(held.probabilities), held.labels, 0.8)
     assert f"Sets (aps): score up to {quantile:.8g}, from 90 validation objects" in captured.err
     answered = sum(not each["abstains"] for each in records[::2])

@@ -171,6 +171,8 @@ def test_other_models_draws_and_csv(place, capsys):
         (["run", "set.npz", "--abstain-below", "70"], "--abstain-below 70.0: need a probability"),
         (["run", "set.npz", "--abstain-below", "nan"], "--abstain-below nan"),
         (["run", "set.npz", "--draws", "0"], "--draws 0"),
+        (["run", "set.npz", "--sets", "lac"], "--sets lac: without effect; add --coverage C"),
+        (["run", "set.npz", "--delta", "0.1", "--coverage", "0.9"], "--delta 0.1: without effect; add --max-error R"),
         (["run", "set.npz", "--csv", "no/out.csv"], "--csv no/out.csv"),
         (["run", "set.npz", "--classes", "flat=flatt"], "Did you mean 'flat'?"),
     ],

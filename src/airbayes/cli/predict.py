@@ -37,12 +37,13 @@ class PredictOptions:
     """Decline to answer where the confidence is below this, 0 to 1."""
     max_error: float | None = None
     """Decline as often as needed for at most this share of wrong answers, 0 to 1; chosen on the validation objects."""
-    delta: float = 0.1
-    """Probability that more answers are wrong all the same, because the validation objects were misleading."""
+    delta: float | None = None
+    """With --max-error: probability that more answers are wrong all the same, because the validation objects were
+    misleading; 0.1 when left out."""
     coverage: float | None = None
     """Also give sets of classes that hold the true one with this probability, 0 to 1."""
-    sets: Literal["lac", "aps", "aps-randomised"] = "lac"
-    """Kind of these sets."""
+    sets: Literal["lac", "aps", "aps-randomised"] | None = None
+    """With --coverage: kind of these sets; lac when left out."""
     source: Path | None = None
     """Where the object set is that the run learned from, if it is not where it was."""
     draws: int = 1
@@ -112,7 +113,11 @@ def predict_command(args: list[str]) -> int:
 
         found = predict_clouds(trained, clouds, given.options.draws)
     _check_finite(asked, found)
-    abstain_below, sets = _promised(given.run, trained, found, given.options, notes)
+    abstain_below, sets = given.options.abstain_below, None
+    if given.options.max_error is not None or given.options.coverage is not None:
+        from airbayes.cli.predict_promise import promised
+
+        abstain_below, sets = promised(given.run, trained, found, given.options, notes)
     answers = Answers(asked, found, trained.class_names, abstain_below, sets)
     top = notes if given.options.json else make_console()
     top.print(f"Model: {printable(str(trained), 200)}", markup=False)
@@ -131,6 +136,12 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
         raise AirbayesError(f"--abstain-below {options.abstain_below}: need a probability, 0 to 1.")
     if options.abstain_below is not None and options.max_error is not None:
         raise AirbayesError("--abstain-below and --max-error both choose the threshold; give one of them.")
+    for option, value, needs, other in (
+        ("--delta", options.delta, options.max_error, "--max-error R"),
+        ("--sets", options.sets, options.coverage, "--coverage C"),
+    ):
+        if value is not None and needs is None:
+            raise AirbayesError(f"{option} {value}: without effect; add {other}, or leave it out.")
     for name in ("max_error", "delta", "coverage"):
         value = getattr(options, name)
         if value is not None and not 0 < value < 1:
@@ -144,47 +155,6 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
     check_writable(options.csv.absolute().parent, "Choose another --csv.")
     if options.csv.exists() and not options.force:
         raise AirbayesError(f"{options.csv} exists. Use another name, or --force to replace it.")
-
-
-def _promised(
-    run: Path, trained: "Trained", found: "Predictions", options: PredictOptions, notes: "Console"
-) -> tuple[float | None, np.ndarray | None]:
-    """The threshold and the prediction sets that keep what was asked for, from the run's validation objects."""
-    if options.max_error is None and options.coverage is None:
-        return options.abstain_below, None
-    from airbayes.experiment.calibration import held_out_objects
-    from airbayes.experiment.decisions import (
-        CALIBRATION_SEED,
-        TEST_SEED,
-        Promise,
-        chosen_threshold,
-        one_view_each,
-        why_never,
-    )
-    from airbayes.metrics.conformal import calibrate, prediction_sets, scores_for
-    from airbayes.metrics.selective import least_for_risk
-
-    held = one_view_each(held_out_objects(run, trained, "validation").predicted_with(trained, options.draws))
-    abstain_below, sets = options.abstain_below, None
-    about = plural(len(held), "validation object")
-    if options.max_error is not None:
-        chosen = chosen_threshold(held, Promise(max_error=options.max_error, delta=options.delta))
-        # Answers need a confidence above the threshold, a float32: the next one is the least that answers.
-        abstain_below = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))
-        abstain_below = 0.0 if abstain_below < 0 else abstain_below
-        where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32
-        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {chosen.bound:.1%}"
-        if chosen.answered == 0:
-            why = why_never(len(held), least_for_risk(options.max_error, options.delta), options.max_error)
-            notes.print(f"No threshold can promise that, so nothing is answered: {why}.", markup=False)
-        else:
-            notes.print(f"Threshold from {about}: {text}.", markup=False)
-    if options.coverage is not None:
-        scores = scores_for(options.sets, held.probabilities, CALIBRATION_SEED)
-        quantile = calibrate(scores, held.labels, options.coverage)
-        sets = prediction_sets(scores_for(options.sets, found.probabilities, TEST_SEED), quantile)
-        notes.print(f"Sets ({options.sets}): score up to {quantile:.8g}, from {about}.", markup=False)
-    return abstain_below, sets
 
 
 def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "tuple[list[Asked], list[np.ndarray]]":
