@@ -73,6 +73,12 @@ def test_export_and_a_stranger_who_uses_it(folder, trained, capsys):
     assert set(found) == {"probabilities", "entropy", "mutual_information", "energy"} == set(manifest["outputs"])
     assert max(found.values()) <= TOLERANCE
 
+    (folder / "mine").mkdir()
+    (folder / "mine" / "notes.txt").write_text("")
+    assert run(str(folder), "--out", str(folder / "mine")) == 2
+    assert "holds other files, such as notes.txt. Use another --out, or --force" in capsys.readouterr().err
+    assert [path.name for path in (folder / "mine").iterdir()] == ["notes.txt"]
+
     assert run(str(folder)) == 2
     assert "holds an export. Use another --out, or --force" in capsys.readouterr().err
     assert run(str(folder), "--force", "--method", "q_dsgd", "--agent", "1") == 0

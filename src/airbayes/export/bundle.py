@@ -28,6 +28,7 @@ from airbayes.metrics.ood import energy
 from airbayes.models import PointNetClassifier
 
 SAMPLES, MODEL, EXAMPLE, MANIFEST = "samples.npz", "model.onnx", "example.npz", "manifest.json"
+FILES = (SAMPLES, MODEL, EXAMPLE)
 EXAMPLES = 64  # clouds in example.npz
 
 
