@@ -147,6 +147,12 @@ def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
     text = capsys.readouterr().out
     for expected in ("23.0 dB", "27.4 dB", "29.0 dB", "coordinates per block", "MB", "cd_dsgld:optimal"):
         assert expected in text
+    assert "saved_samples" not in text
+    assert "Power limit" in text  # so the tutorial calls the table
+    fewer = ("--saved-samples", "20", "--sampling.steps", "1200", "--sampling.burn-in", "400", "--sampling.thin", "50")
+    assert run("run", "blobs", "--dry-run", *few, *fewer) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "saved_samples = 20, but a sampler keeps 16, so 16 will be stored. For more, lower sampling.thin" in text
     assert list(tmp_path.iterdir()) == []
 
 

@@ -34,6 +34,9 @@ def test_simulate_inspect_convert(tmp_path, capsys):
     assert "18 objects, 18 instances, 2 scenes" in text
     assert "motorcyclist" in text
     assert (tmp_path / "sim-gallery.png").read_bytes().startswith(b"\x89PNG")
+    assert "in place of" not in text
+    assert run("inspect", "sim.npz") == 0
+    assert "Gallery: sim-gallery.png, in place of the one that was there" in capsys.readouterr().out
 
     assert run("convert", "sim.npz", "two.npz", "--classes", "heavy=truck,bus", "light=car") == 0
     two = load_objects(tmp_path / "two.npz")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from airbayes.experiment.decisions import Promise, chosen_threshold
 from airbayes.experiment.prediction import predict_clouds
 from airbayes.experiment.prediction_files import CellPredictions, Part, write_predictions
 from airbayes.experiment.results_file import write_dataset
+from airbayes.experiment.run_source import checksum
 from airbayes.experiment.trained import open_trained
 from airbayes.metrics.conformal import aps_scores, calibrate
 
@@ -66,12 +68,17 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "q_dsgd full 30 dB seed 1, agent 0" in text
     assert "5 test objects of 3 instances" in text
-    assert "cannot be promised with so few validation objects" in text
+    assert (
+        "cannot be promised, so never answer. 2 validation instances; 5 % needs 92 even without an error."
+        in " ".join(text.split())
+    )
     lines = [line.split() for line in text.splitlines()]
     assert ["prediction", "sets", "lac", "aps", "aps-randomised"] in lines
     assert [line[:3] for line in lines if line[:2] == ["coverage", "of"]] == [["coverage", "of", "class"]] * 3
     content = json.loads((folder / "decisions.json").read_text())
     assert len(content["cells"]) == 16
+    assert {cell["threshold"]["bound"] for cell in content["cells"]} == {None}  # 0 would read as no errors
+    assert {cell["threshold"]["validation_needed"] for cell in content["cells"]} == {92}
     assert content["class_names"] == ["class 0", "class 1", "class 2"]
     assert run("decide", str(folder), "--json", "--coverage", "0.5") == 0
     record = json.loads(capsys.readouterr().out)
@@ -86,6 +93,13 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
         (["run", "--max-error", "5"], "--max-error 5.0: need a number between 0 and 1"),
         (["run", "--method", "sgld"], "has no predictions of method sgld. Stored are:"),
         (["run", "--agent", "1"], "predictions are stored of agent 0 only"),
+        (["run", "--false-alarms", "0.1"], "run has no scores of strange objects yet; add --strange FILE"),
+        (["run", "--source", "set.npz"], "--source set.npz: only --strange FILE looks into the run's object set"),
+        (["run", "--strange", "odd.npz", "--source", "odd.npz"], "odd.npz has sha256 "),
+        (
+            ["run", "--strange", "."],
+            "an object set is an .npz file. Make one from a data set: `airbayes data convert .",
+        ),
         (["run", "--strange", "set.npz"], "All objects are of classes that the run has learned (flat, tall, round)"),
     ],
 )
@@ -103,8 +117,18 @@ def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
     assert found["known"] == 90
     assert set(found["scores"]) == {"confidence", "entropy", "mutual_information", "expected_entropy", "energy"}
     assert all(0 <= row["auroc"] <= 1 for row in found["scores"].values())
+    assert all({"threshold", "found", "threshold_at_95"} <= set(row) for row in found["scores"].values())
+    assert found["false_alarms"] == 0.05
+    assert run("decide", "run", "--false-alarms", "0.2", "--json") == 0
+    loose = json.loads(capsys.readouterr().out)["strange"]
+    assert loose["scores"]["energy"]["threshold"] < found["scores"]["energy"]["threshold"]
+    assert run("decide", "run", "--false-alarms", "0.001") == 0
+    assert "90 test objects: too few for 0.1 % false alarms." in capsys.readouterr().out
     assert run("decide", "run") == 0  # stored: shown again without being asked for
-    assert "Strange objects ([b]tram 5) against 90 test objects" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "Strange objects ([b]tram 5) against 90 test objects" in text
+    assert f"{found['scores']['energy']['threshold']:.6g}" in text
+    assert "at most 5 % then give a false alarm" in " ".join(text.split())
     (cell,) = json.loads((place / "run" / "decisions.json").read_text())["cells"]
     assert cell["strange"] == found
     page = place / "run" / "report.html"
@@ -131,6 +155,8 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     records = [json.loads(line) for line in captured.out.splitlines()]
     where = "always answer" if chosen.value == -np.inf else f"answer above {chosen.value:.8g}"
     assert f"{where}; {chosen.wrong} of {chosen.answered} wrong there" in captured.err
+    least = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))
+    assert chosen.value == -np.inf or f"confidence {least:.8g} or more" in captured.err
     quantile = calibrate(aps_scores(held.probabilities), held.labels, 0.8)
     assert f"Sets (aps): score up to {quantile:.8g}, from 90 validation objects" in captured.err
     answered = sum(not each["abstains"] for each in records[::2])
@@ -147,7 +173,7 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     assert "set" in (place / "out.csv").read_text().splitlines()[0].split(",")
     assert run("predict", "run", "odd.npz", "--max-error", "0.001") == 0
     captured = capsys.readouterr()
-    assert "nothing is answered" in captured.err
+    assert "nothing is answered: 90 validation instances; 0.1 % needs 4,699 even without an error." in captured.err
     assert "0 answered (coverage 0.0%, never answers)" in captured.out
     assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
     assert "both choose the threshold" in capsys.readouterr().err
@@ -168,3 +194,35 @@ def test_a_source_that_has_changed_is_noticed(place, tmp_path, capsys):
             save_objects(source, changed)
         assert run("predict", str(folder), str(place / "odd.npz"), "--coverage", "0.9") == 2
         assert says in capsys.readouterr().err
+
+
+def test_the_source_of_a_run_is_known_by_its_content(place, tmp_path, capsys, monkeypatch):
+    """Other clouds of the same name and labels are refused; the right ones are found where they were or are named."""
+    objects = load_objects(place / "set.npz")
+    monkeypatch.chdir(tmp_path)
+    save_objects(tmp_path / "mine.npz", objects)
+    folder = write_trained(tmp_path / "run", [CELL], source="mine.npz")
+    rows = np.arange(len(objects))
+    write_predictions(folder, {CELL: CellPredictions(part_of(objects, rows[1::2]), part_of(objects, rows[::2]))})
+    new = str(place / "odd.npz")
+    asked = [new, "--coverage", "0.9", "--json"]
+    assert run("predict", "run", *asked) == 0
+    expected = capsys.readouterr()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    stretched = dataclasses.replace(objects, points=objects.points * np.float32(1.01))
+    save_objects(tmp_path / "elsewhere" / "mine.npz", stretched)
+    assert run("predict", "../run", *asked) == 0
+    assert capsys.readouterr() == expected
+    (tmp_path / "mine.npz").rename(tmp_path / "moved.npz")
+    assert run("predict", "../run", *asked) == 2
+    says = capsys.readouterr().err
+    for text in (checksum(Path("mine.npz")), checksum(Path("../moved.npz")), "are not at hand", "--source FILE"):
+        assert text in says
+    Path("mine.npz").unlink()
+    assert run("predict", "../run", *asked) == 2
+    says = capsys.readouterr().err
+    assert "there is no file mine.npz (sha256 " in says
+    assert "--source FILE" in says
+    assert run("predict", "../run", *asked, "--source", "../moved.npz") == 0
+    assert capsys.readouterr() == expected

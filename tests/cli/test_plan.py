@@ -70,9 +70,21 @@ def test_agents_in_one_place_are_named(tmp_path, capsys):
         (["ring", "--snr-db"], "--snr-db needs a value"),
         (["ring", "--distance-m", "1e-3"], "A link of 0.001 m at 2.4e+09 Hz would gain 19.9 dB"),
         (["roads.txt"], "'roads.txt' is not the name of a graph, and an edge list is a file named *.csv"),
+        (["roads.csv", "--agents", "9"], "--agents 9: without effect on roads.csv, only on named graphs"),
+        (["ring", "--graph-seed", "3"], "--graph-seed 3: without effect on ring, only on random graphs"),
+        (["empty.csv"], "empty.csv holds no edge; write two agent indices a line"),
+        (
+            ["ring", "--geometry", "places.csv"],
+            "places.csv has 3 positions and ring 5 agents, counted from 0;",
+        ),
+        (["roads.csv", "--geometry", "places.csv"], "places.csv has 3 positions and roads.csv 4 agents"),
     ],
 )
-def test_bad_input_is_one_clear_message(args, says, capsys):
+def test_bad_input_is_one_clear_message(args, says, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roads.csv").write_text("0,1\n1,2\n2,3\n")
+    (tmp_path / "places.csv").write_text("0,0,0\n1,100,0\n2,100,900\n")
+    (tmp_path / "empty.csv").write_text("")
     assert run("plan", *args) == 2
     captured = capsys.readouterr()
     assert says in captured.err

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from rich.console import Console
 
 from airbayes.cli.main import main
 from airbayes.cli.predict_show import Answers, Asked, print_table
-from airbayes.data import from_clouds, save_objects
+from airbayes.data import concatenate, from_clouds, save_objects
+from airbayes.data.formats.any_path import load_any
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.prediction import Predictions
 from airbayes.experiment.sample_files import write_samples
@@ -112,6 +114,27 @@ def test_single_clouds_and_sets_together(place, capsys):
     assert "2 objects." in text
 
 
+def test_a_set_without_labels_is_predicted_like_one_with(place, capsys):
+    """What a vehicle has: clouds, and nobody who says what they are."""
+    objects = make_objects(10)
+    np.savez(place / "bare.npz", points=objects.points, offsets=objects.offsets)
+    assert run("run", "set.npz", "--json") == 0
+    labelled = records(capsys.readouterr().out)
+    assert run("run", "bare.npz", "--json") == 0
+    bare = records(capsys.readouterr().out)
+    assert bare == [each | {"file": "bare.npz", "truth": None} for each in labelled]
+    assert run("run", "bare.npz", "--min-points", "30", "--max-objects", "3") == 0
+    captured = capsys.readouterr()
+    assert "3 objects." in captured.out
+    assert "Accuracy" not in captured.out
+    assert f"left out {np.sum(objects.counts < 30)} × fewer than 30 points" in captured.err
+    assert run("run", "bare.npz", "--classes", "flat=flat") == 2
+    assert "no array 'label', so --classes has nothing to choose from" in capsys.readouterr().err
+    np.savez(place / "torn.npz", points=objects.points, offsets=objects.offsets[:-1])
+    assert run("run", "torn.npz") == 2
+    assert "offsets run from 0 to" in capsys.readouterr().err
+
+
 def test_other_models_draws_and_csv(place, capsys):
     assert run("run", "set.npz", "--method", "q_dsgd", "--csv", "out.csv", "--limit", "1") == 0
     text = capsys.readouterr().out
@@ -148,6 +171,8 @@ def test_other_models_draws_and_csv(place, capsys):
         (["run", "set.npz", "--abstain-below", "70"], "--abstain-below 70.0: need a probability"),
         (["run", "set.npz", "--abstain-below", "nan"], "--abstain-below nan"),
         (["run", "set.npz", "--draws", "0"], "--draws 0"),
+        (["run", "set.npz", "--sets", "lac"], "--sets lac: without effect; add --coverage C"),
+        (["run", "set.npz", "--delta", "0.1", "--coverage", "0.9"], "--delta 0.1: without effect; add --max-error R"),
         (["run", "set.npz", "--csv", "no/out.csv"], "--csv no/out.csv"),
         (["run", "set.npz", "--classes", "flat=flatt"], "Did you mean 'flat'?"),
     ],
@@ -223,12 +248,31 @@ def test_classes_the_run_has_not_learned_are_shown_and_not_scored(place, capsys)
     assert "left out 4 of source classes not asked for" in captured.err
 
 
-def test_accuracy_on_what_it_learned_from_comes_with_a_warning(place, capsys):
-    write_trained(place / "own", CELLS[:1], source=str(place / "set.npz"))
-    assert run("own", "set.npz", "--limit", "1") == 0
-    assert "learned from objects of this set" in capsys.readouterr().err
-    assert run("own", "a.npy") == 0
-    assert "learned from" not in capsys.readouterr().err
+def test_accuracy_on_what_it_learned_from_comes_with_a_warning(place, capsys, monkeypatch):
+    """By content: a copy, a part, the same file seen from elsewhere, a folder with the same clouds."""
+    shapes = make_objects(10)
+    for row in range(30):
+        here = place / "folder" / shapes.class_names[shapes.label[row]]
+        here.mkdir(parents=True, exist_ok=True)
+        np.save(here / f"{row}.npy", shapes.cloud(row))
+    objects, _ = load_any(place / "folder")  # as `airbayes data convert` does
+    save_objects(place / "set.npz", objects)
+    write_trained(place / "own", CELLS[:1], objects.class_names, source="set.npz")
+    shutil.copy("set.npz", "copy.npz")
+    new = dataclasses.replace(make_objects(2, seed=5), class_names=objects.class_names)
+    save_objects(place / "part.npz", concatenate([objects.select(np.arange(4)), new]))
+    for file, says in (("set", "30 of 30"), ("copy", "30 of 30"), ("part", "4 of 10"), ("folder", "30 of 30")):
+        assert run("own", file if file == "folder" else f"{file}.npz", "--limit", "1") == 0
+        assert f"{says} objects are from the set that the run learned from" in capsys.readouterr().err
+    (place / "elsewhere").mkdir()
+    monkeypatch.chdir(place / "elsewhere")
+    assert run("../own", "../set.npz", "--limit", "1") == 0
+    assert "30 of 30 objects are from the set" in capsys.readouterr().err
+    monkeypatch.chdir(place)
+    save_objects(place / "new.npz", make_objects(3, seed=7))
+    for file in ("a.npy", "new.npz"):  # without a class, so without an accuracy; and never seen
+        assert run("own", file) == 0
+        assert "learned from" not in capsys.readouterr().err
 
 
 def test_hostile_names_stay_text(place, capsys):

@@ -8,7 +8,7 @@ import pytest
 
 from airbayes.errors import AirbayesError
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.decisions import Promise, decisions, one_view_each, write_decisions
+from airbayes.experiment.decisions import Promise, decisions, one_view_each, why_never, write_decisions
 from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.metrics.selective import clopper_pearson_upper, threshold_for_risk
 
@@ -106,3 +106,8 @@ def test_the_file_is_plain_json_also_where_numbers_are_infinite(tmp_path):
     with pytest.raises(AirbayesError, match=r"--max-error 5"):
         Promise(max_error=5.0)
     assert clopper_pearson_upper(0, 5, 0.1 / 11) > 0.05
+
+
+def test_never_says_which_of_the_two_it_is():
+    assert why_never(32, 92, 0.05) == "32 validation instances; 5 % needs 92 even without an error"
+    assert why_never(92, 92, 0.05).startswith("too many errors on the 92 validation instances (5 % needs 92 ")

@@ -1,6 +1,7 @@
 """PointNet on an object set: splits that share no object, pairing by seed, and a whole small run."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import jax
@@ -8,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from airbayes.data import from_clouds, save_objects
-from airbayes.errors import ConfigError
+from airbayes.data import from_clouds, load_objects, save_objects
+from airbayes.errors import ConfigError, DataError
 from airbayes.experiment.build import Builder, build_problem
 from airbayes.experiment.config import (
     ChannelConfig,
@@ -255,3 +256,19 @@ def test_sizes_are_known_before_anything_is_drawn(rule, where, source, monkeypat
     assert shapes(LidarProblem(config, only_shapes=True).class_data(2)) == drawn
     on_validation = dataclasses.replace(config, lidar=dataclasses.replace(config.lidar, evaluate_on="validation"))
     assert LidarProblem(on_validation, only_shapes=True).class_data(1).validation is None
+
+
+def test_a_source_that_cannot_be_learned_from_says_what_to_do(source, tmp_path):
+    objects = load_objects(Path(source))
+    save_objects(tmp_path / "one.npz", objects.with_classes(("flat",)))
+    (tmp_path / "places.csv").write_text("0,1\n")
+    for path, says in (
+        (tmp_path, "a folder, and an object set is an .npz file.*airbayes data convert"),
+        (tmp_path / "places.csv", "no object set, which is an .npz file.*airbayes data convert DATA FILE.npz"),
+        (tmp_path / "one.npz", r"lidar\.source = .*one\.npz' has 1 class, flat; learning needs at least two"),
+    ):
+        assert any(re.search(says, problem) for problem in find_problems(config_for(str(path)))), says
+    chosen = find_problems(config_for(source, classes=("flat",)))
+    assert any("lidar.classes leaves 1 class; learning needs at least two" in problem for problem in chosen)
+    with pytest.raises(DataError, match=r"lidar\.folds = 40, but .* has 36 instances of the classes to learn"):
+        draw_split(config_for(source, folds=40), 0)

@@ -40,6 +40,13 @@ def test_what_is_written_is_read(tmp_path):
     told = stored.cells[COMMON].told_apart()
     assert tuple(told) == SCORES
     assert all(0.5 < each["auroc"] < 1 for each in told.values())
+    for row, (each, alarm) in enumerate(zip(told.values(), stored.cells[COMMON].alarms(0.1).values(), strict=True)):
+        known, strange = stored.cells[COMMON].known[row], stored.cells[COMMON].strange[row]
+        assert np.mean(strange >= each["threshold_at_95"]) == 0.95
+        assert np.mean(known >= each["threshold_at_95"]) == each["false_alarms_at_95"]
+        assert np.sum(known >= alarm["threshold"]) == 2  # at most 10 % of 30 and one more
+        assert np.mean(strange >= alarm["threshold"]) == alarm["found"]
+    assert set(stored.cells[COMMON].alarms(0.03)["energy"].values()) == {None}  # 30 objects cannot say that
     assert read_strange(tmp_path / "elsewhere") is None
 
 

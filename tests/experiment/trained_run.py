@@ -8,6 +8,7 @@ import numpy as np
 from airbayes.data import ObjectSet, from_clouds
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig, LidarConfig, ProblemConfig
+from airbayes.experiment.run_source import checksum, place_of
 from airbayes.experiment.sample_files import write_samples
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.toml_io import dump_config
@@ -42,6 +43,8 @@ def write_trained(folder: Path, cells: list[Cell], class_names: tuple[str, ...] 
         cell: made_samples(len(class_names), 1 if cell.method in ("q_dsgd", "dsgd") else 4, agents=2, seed=number)
         for number, cell in enumerate(cells)
     }
-    attributes = {"num_classes": len(class_names), "class_names": "\n".join(class_names)}
+    attributes: dict[str, str | int] = {"num_classes": len(class_names), "class_names": "\n".join(class_names)}
+    if Path(config.lidar.source).is_file():  # as a run stores it
+        attributes |= {"source_sha256": checksum(Path(config.lidar.source))} | place_of(config)
     write_samples(folder, samples, attributes)
     return folder

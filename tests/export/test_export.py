@@ -1,6 +1,5 @@
 """The exported model, asked in a process of its own that knows nothing of airbayes, says what the run says."""
 
-import dataclasses
 import hashlib
 import json
 import subprocess
@@ -12,10 +11,11 @@ from experiment.trained_run import make_objects, write_trained
 
 from airbayes.cli.main import main
 from airbayes.errors import ResultsError
+from airbayes.experiment.calibration import all_scores
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.prediction import draw_inputs, predict_clouds, predict_inputs
+from airbayes.experiment.prediction import draw_inputs, predict_clouds
 from airbayes.experiment.trained import Wanted, open_trained
-from airbayes.export.bundle import example_inputs, named_tensors
+from airbayes.export.bundle import example_inputs, named_tensors, run_outputs
 from airbayes.export.check import TOLERANCE, compare_with_onnx, run_onnx
 from airbayes.export.onnx_graph import build_model
 
@@ -70,8 +70,14 @@ def test_export_and_a_stranger_who_uses_it(folder, trained, capsys):
     np.testing.assert_array_equal(flat, trained.theta)
     done = subprocess.run([sys.executable, "-c", STRANGER, str(out)], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    assert set(found) == {"probabilities", "entropy", "mutual_information"}
+    assert set(found) == {"probabilities", "entropy", "mutual_information", "energy"} == set(manifest["outputs"])
     assert max(found.values()) <= TOLERANCE
+
+    (folder / "mine").mkdir()
+    (folder / "mine" / "notes.txt").write_text("")
+    assert run(str(folder), "--out", str(folder / "mine")) == 2
+    assert "holds other files, such as notes.txt. Use another --out, or --force" in capsys.readouterr().err
+    assert [path.name for path in (folder / "mine").iterdir()] == ["notes.txt"]
 
     assert run(str(folder)) == 2
     assert "holds an export. Use another --out, or --force" in capsys.readouterr().err
@@ -80,7 +86,8 @@ def test_export_and_a_stranger_who_uses_it(folder, trained, capsys):
 
 
 def test_any_number_of_objects_goes_through_as_predict_says(trained):
-    """Also one alone; and the preprocessing is what the manifest says, done by hand."""
+    """Also one alone, and none, as in a frame without objects;
+    and the preprocessing is what the manifest says, done by hand."""
     objects = make_objects(3)
     clouds = [objects.cloud(row) for row in range(len(objects))]
     model = build_model(named_tensors(trained), trained.points, {}).SerializeToString()
@@ -89,6 +96,11 @@ def test_any_number_of_objects_goes_through_as_predict_says(trained):
     np.testing.assert_allclose(whole["probabilities"], expected.probabilities, atol=1e-5)
     np.testing.assert_allclose(whole["mutual_information"], expected.mutual_information, atol=1e-5)
     assert whole["mutual_information"].max() > 1e-3
+    scores = all_scores(trained, clouds)
+    np.testing.assert_allclose(whole["energy"], scores["energy"], rtol=1e-5, atol=1e-5)
+    assert np.ptp(whole["energy"]) > 1e-2
+    none = run_onnx(model, inputs[:0])
+    assert {name: values.shape for name, values in none.items()} == {name: (0, *whole[name].shape[1:]) for name in none}
     alone = run_onnx(model, inputs[4:5])
     np.testing.assert_allclose(alone["probabilities"], expected.probabilities[4:5], atol=1e-5)
     exact = next(cloud for cloud in clouds if len(cloud) >= 16)[:16]  # no choice of points
@@ -106,10 +118,10 @@ def test_a_model_that_disagrees_is_refused(trained, layer):
     wrong[0] = wrong[1]
     model = build_model(tensors | {layer: wrong}, trained.points, {}).SerializeToString()
     inputs = example_inputs(trained)
-    found = predict_inputs(trained, inputs[None])
+    found = run_outputs(trained, inputs)
     with pytest.raises(ResultsError, match="does not agree with the run"):
         compare_with_onnx(model, inputs, found)
-    broken = dataclasses.replace(found, entropy=np.full_like(found.entropy, np.nan))
+    broken = found | {"entropy": np.full_like(found["entropy"], np.nan)}
     right = build_model(tensors, trained.points, {}).SerializeToString()
     assert max(compare_with_onnx(right, inputs, found).values()) <= TOLERANCE
     with pytest.raises(ResultsError, match="entropy differs by nan"):

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from airbayes.errors import AirbayesError
 from airbayes.metrics import mutual_information, predictive_entropy
-from airbayes.metrics.ood import auroc, energy, false_alarms, uncertainty_scores
+from airbayes.metrics.ood import auroc, energy, false_alarms, threshold_for_false_alarms, uncertainty_scores
 
 
 def test_auroc_is_that_of_all_pairs():
@@ -31,6 +31,22 @@ def test_false_alarms_are_counted_where_enough_is_found():
     assert false_alarms(known, strange) == pytest.approx(np.mean(known >= 0.525))
     assert false_alarms(known, strange, 1.0) == pytest.approx(np.mean(known >= 0.5))
     assert false_alarms(known, strange + 1) == 0
+
+
+def test_a_threshold_for_false_alarms_keeps_its_rate():
+    """Of 19 known objects and one more, exchangeable: it is the highest, and flagged, once in 20."""
+    known = np.arange(19, dtype=float)
+    limit = threshold_for_false_alarms(known, 0.05)
+    assert limit > 18 >= np.nextafter(np.float32(limit), np.float32(0))
+    assert threshold_for_false_alarms(known[:18], 0.05) == np.inf  # too few to say so
+    whole = np.random.default_rng(3).normal(size=20).astype(np.float32).astype(float)
+    for rate, most in ((0.05, 1), (0.1, 2), (0.5, 10)):
+        flagged = sum(whole[i] >= threshold_for_false_alarms(np.delete(whole, i), rate) for i in range(20))
+        assert flagged == most
+    assert threshold_for_false_alarms(np.zeros(30), 0.1) > 0  # one θ: no mutual information, so no alarm
+    for rate in (0.0, 1.0, np.nan):
+        with pytest.raises(AirbayesError, match="--false-alarms"):
+            threshold_for_false_alarms(known, rate)
 
 
 def test_uncertainty_has_two_parts():

@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 from airbayes.errors import AirbayesError
-from airbayes.metrics.selective import CANDIDATES, Threshold, clopper_pearson_upper, risk_coverage, threshold_for_risk
+from airbayes.metrics.selective import (
+    CANDIDATES,
+    Threshold,
+    clopper_pearson_upper,
+    least_for_risk,
+    risk_coverage,
+    threshold_for_risk,
+)
 
 FALSE_ALARM = 1e-4
 
@@ -48,6 +55,14 @@ def test_the_bound_leaves_exactly_delta_below(wrong, count, delta):
 
 def test_the_bound_without_anything_known():
     assert clopper_pearson_upper(5, 5, 0.1) == clopper_pearson_upper(0, 0, 0.1) == 1.0
+
+
+@pytest.mark.parametrize(("max_risk", "delta", "least"), [(0.05, 0.1, 92), (0.01, 0.1, 468), (0.5, 0.9, 4)])
+def test_fewer_than_the_least_cannot_promise_anything(max_risk, delta, least):
+    assert least_for_risk(max_risk, delta) == least
+    for count, answers in ((least - 1, False), (least, True)):
+        found = threshold_for_risk(np.linspace(0.5, 1, count), np.zeros(count, bool), max_risk, delta)
+        assert (found.value < np.inf) == answers
 
 
 def violations(choose, trials=3000, count=200, max_risk=0.2) -> int:

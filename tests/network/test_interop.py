@@ -128,7 +128,7 @@ def test_csv_forms(tmp_path, text):
         ("0,9999999999999\n", "line 1: .* indices must be 0 to"),
         ("x" * 1000, "line 1: expected two agent indices, found 'x{60}'"),
         ("0,1\n" + "0" * 10_000 + ",1\n", "line 2: longer than 1000 characters"),
-        ("", "num_agents"),
+        ("", r"bad\.csv holds no edge; write two agent indices a line"),
     ],
 )
 def test_bad_csv_names_the_line(tmp_path, text, message):

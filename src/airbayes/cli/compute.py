@@ -10,6 +10,7 @@ from airbayes.cli.done import UNITS_FAILED, say_done
 from airbayes.cli.hosts import in_all, is_first, several_processes, show_split
 from airbayes.cli.progress import make_reporter
 from airbayes.cli.run_options import RunOptions
+from airbayes.cli.show_results import show_results
 from airbayes.cli.sweep import say_failures
 from airbayes.compiler import check_compiler
 from airbayes.errors import AirbayesError
@@ -17,6 +18,7 @@ from airbayes.experiment.build import Builder
 from airbayes.experiment.cells import enumerate_cells
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.grid import run_variants
+from airbayes.experiment.kept import storage_note
 from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
 from airbayes.experiment.reporter import Silent
 from airbayes.experiment.results_file import SUMS
@@ -27,7 +29,6 @@ from airbayes.experiment.team import TeamJournal, wait_for_all
 from airbayes.experiment.tracking import EVENTS, tracked_in
 from airbayes.report.beside import write_beside
 from airbayes.report.claims_show import show_claims
-from airbayes.report.files import show_tables
 from airbayes.report.html import REPORT
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def compute(
 ) -> int:
     """All that is not on disk yet, then the results. The exit code."""
     graphs = read_graphs(config)
+    if is_first() and (note := storage_note(config)):
+        journal.tell(note)
     wanted = {"verbose": options.verbose, "json": options.json, "track": options.track, "anew": anew}
     reporting = make_reporter(progress, config, folder, **wanted) if is_first() else nullcontext(Silent())
     with reporting as reporter:
@@ -82,7 +85,7 @@ def compute(
         strange = []
     beside = write_beside(folder, config, dataset)
     journal.clear()  # last: what is killed before this is written again
-    show_tables(dataset, config, console)  # when all is written: a reader such as `head` may leave early
+    show_results(dataset, config, console)  # when all is written: a reader such as `head` may leave early
     if beside.records:
         console.print()
         show_claims(beside.records, console)

@@ -116,8 +116,9 @@ def _inspect(args: list[str], console: Console) -> int:
 
     picture = given.options.picture or Path(f"{given.path.resolve().stem or 'objects'}-gallery.png")
     figure = gallery_figure(objects)
+    replaced = ", in place of the one that was there" if picture.exists() else ""
     write_atomically(picture, lambda path: figure.savefig(path, dpi=150))
-    console.print(f"Gallery: {picture}", markup=False)
+    console.print(f"Gallery: {picture}{replaced}", markup=False)
     return 0
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 from airbayes.cli.arguments import parse
 from airbayes.cli.predict import MOST_TRUSTED, ModelOptions
 from airbayes.cli.progress import make_console
-from airbayes.errors import ResultsError
+from airbayes.errors import AirbayesError, ResultsError
 from airbayes.folders import check_results_folder
 from airbayes.text import plural, printable
 
 if TYPE_CHECKING:
     from airbayes.experiment.cells import Cell
+
+USUAL_RATE = 0.05  # of false alarms
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +30,10 @@ class DecideOptions:
     strange: tuple[Path, ...] = ()
     """Object sets (.npz) with classes that the run has not learned: how well are they told from known objects? Stored
     beside the run and shown in its report, for every method."""
+    false_alarms: float | None = None
+    """From which score on is an object strange, for at most this share of false alarms, 0 to 1? 0.05 when left out."""
+    source: Path | None = None
+    """With --strange: where the object set is that the run learned from, if it is not where it was."""
     json: bool = False
     """Print JSON instead of tables."""
     debug: bool = False
@@ -56,6 +62,8 @@ def decide_command(args: list[str]) -> int:
     from airbayes.experiment.trained import Wanted, choose
 
     options, folder = given.options, given.run
+    if options.source is not None and not options.strange:
+        raise AirbayesError(f"--source {options.source}: only --strange FILE looks into the run's object set.")
     promise = Promise(options.max_error, options.delta, options.coverage)
     check_results_folder(folder, "results.nc")
     rows = stored_predictions(folder)
@@ -71,8 +79,13 @@ def decide_command(args: list[str]) -> int:
     names = _class_names(folder, read_prediction(folder, shown).test.probabilities.shape[1])
     found = {row.cell: decisions(read_prediction(folder, row), promise) for row in rows}
     if options.strange:
-        _measure_strange(folder, shown.cell, options.strange)
-    for cell, strange in _stored_strange(folder).items():
+        _measure_strange(folder, shown.cell, options)
+    stored = _stored_strange(folder, USUAL_RATE if options.false_alarms is None else options.false_alarms)
+    if options.false_alarms is not None and not stored:
+        raise AirbayesError(
+            f"--false-alarms {options.false_alarms}: {folder} has no scores of strange objects yet; add --strange FILE."
+        )
+    for cell, strange in stored.items():
         if cell in found:
             found[cell]["strange"] = strange
     record = found[shown.cell]
@@ -99,26 +112,29 @@ def _class_names(folder: Path, count: int) -> tuple[str, ...]:
     return names if len(names) == count else tuple(f"class {index}" for index in range(count))
 
 
-def _measure_strange(folder: Path, shown: "Cell", paths: tuple[Path, ...]) -> None:
+def _measure_strange(folder: Path, shown: "Cell", options: DecideOptions) -> None:
     """Store how strange the objects of unlearned classes look to the shown cell, and to each method's best."""
     from airbayes.data import load_objects
     from airbayes.experiment.strange import best_cells, learned_classes, measure_strange, unlearned
 
     learned = learned_classes(folder)
-    measure_strange(folder, unlearned(map(load_objects, paths), learned), [shown, *best_cells(folder)])
+    strange = unlearned(map(load_objects, options.strange), learned)
+    measure_strange(folder, strange, [shown, *best_cells(folder)], options.source)
 
 
-def _stored_strange(folder: Path) -> "dict[Cell, dict]":
+def _stored_strange(folder: Path, rate: float) -> "dict[Cell, dict]":
     """What --strange, or a run that left classes out, has measured; by cell."""
     from airbayes.experiment.strange_files import read_strange
 
     stored = read_strange(folder)
     if stored is None:
         return {}
-    return {
-        cell: {"classes": stored.classes, "known": scores.known.shape[1], "scores": scores.told_apart()}
-        for cell, scores in stored.cells.items()
-    }
+    found = {}
+    for cell, scores in stored.cells.items():
+        alarms = scores.alarms(rate)
+        rows = {name: row | alarms[name] for name, row in scores.told_apart().items()}
+        found[cell] = {"classes": stored.classes, "known": scores.known.shape[1], "false_alarms": rate, "scores": rows}
+    return found
 
 
 def _report_again(folder: Path) -> Path:

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from airbayes.experiment.decisions import why_never
 from airbayes.text import plural, printable
 
 SCORES = {
@@ -50,7 +51,9 @@ def _print_threshold(record: dict, console: Console) -> None:
     found, promise = record["threshold"], record["promise"]
     asked = f"At most {promise['max_error']:.1%} wrong answers, with probability {1 - promise['delta']:.0%}"
     if found["answers"] == "never":
-        console.print(f"{asked}: cannot be promised with so few validation objects, or so many errors. Never answer.")
+        held = record["objects"]["validation_instances"]
+        why = why_never(held, found["validation_needed"], promise["max_error"])
+        console.print(f"{asked}: cannot be promised, so never answer. {why[0].upper()}{why[1:]}.\n", markup=False)
         return
     when = "always answer" if found["answers"] == "always" else f"answer above a confidence of {found['value']:.4f}"
     seen = f"{found['validation_wrong']} of {found['validation_answered']} wrong on validation"
@@ -80,7 +83,17 @@ def _print_strange(found: dict, console: Console) -> None:
     console.print(f"Strange objects ({listed}) against {plural(found['known'], 'test object')}:", markup=False)
     table = Table("score", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("AUROC", justify="right")
-    table.add_column("false alarms at 95 % found", justify="right")
+    for name in ("false alarms at 95 % found", "alarm from", "found"):
+        table.add_column(name, justify="right")
     for name, row in found["scores"].items():
-        table.add_row(SCORES[name], f"{row['auroc']:.3f}", f"{row['false_alarms_at_95']:.1%}")
+        alarm = ("–", "–") if row["threshold"] is None else (f"{row['threshold']:.6g}", f"{row['found']:.1%}")
+        table.add_row(SCORES[name], f"{row['auroc']:.3f}", f"{row['false_alarms_at_95']:.1%}", *alarm)
     console.print(table)
+    rate = f"{100 * found['false_alarms']:g} %"
+    if any(row["threshold"] is None for row in found["scores"].values()):
+        console.print(f"{plural(found['known'], 'test object')}: too few for {rate} false alarms.", markup=False)
+    else:
+        text = (
+            f"Alarm from: of objects like the test objects at most {rate} then give a false alarm, and of strange ones"
+        )
+        console.print(f"{text} like these so many are found (--false-alarms).\n", markup=False)

@@ -12,6 +12,7 @@ from airbayes.cli.plan_tables import decibels, eigenvalue_text, weight_text
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+from airbayes.experiment.kept import kept_samples, storage_note
 from airbayes.experiment.memory import BatchMemory, memory_of_batches, memory_of_builder, peak
 from airbayes.experiment.plan import Setting, plan_graph
 from airbayes.experiment.scenario import graph_name
@@ -50,7 +51,7 @@ def _print_cells(builder: Builder, groups: dict[str, list[Cell]], batches: list[
         "method", "cells", "chains", "steps", "samples kept", "held", "workspace", title=f"{config.name}: cells"
     )
     sampling = config.sampling
-    kept = (sampling.steps - sampling.burn_in) // sampling.thin
+    kept = kept_samples(config)
     for (variant, cells), memory in zip(groups.items(), batches, strict=True):
         table.add_row(
             variant,
@@ -62,6 +63,8 @@ def _print_cells(builder: Builder, groups: dict[str, list[Cell]], batches: list[
             f"{memory.workspace / 1e6:,.1f} MB",
         )
     print_fitted(table, console)
+    if note := storage_note(config):
+        console.print(note, markup=False)
     ahead = not config.cells_per_batch
     beside = ", each method beside the next one, which is compiled meanwhile" if ahead and len(batches) > 1 else ""
     console.print(

@@ -37,13 +37,16 @@ def export_command(args: list[str]) -> int:
 
     load_runtime()  # first: without it there is nothing to wait for
     from airbayes.experiment.trained import Wanted, open_trained
-    from airbayes.export.bundle import MANIFEST, export_trained
+    from airbayes.export.bundle import FILES, MANIFEST, export_trained
 
     out = given.out or given.run / "export"
     check_results_folder(given.run, "config.toml")
     check_writable(out)
     if (out / MANIFEST).exists() and not given.force:
         raise AirbayesError(f"{out} holds an export. Use another --out, or --force to replace it.")
+    foreign = sorted({path.name for path in out.iterdir()} - {*FILES, MANIFEST}) if out.is_dir() else []
+    if foreign and not given.force:
+        raise AirbayesError(f"{out} holds other files, such as {printable(foreign[0])}. Use another --out, or --force.")
     trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)))
     console = make_console()
     console.print(f"Model: {printable(str(trained), 200)}", markup=False)

@@ -11,7 +11,7 @@ from airbayes.cli.arguments import parse
 from airbayes.cli.data import LoadOptions
 from airbayes.cli.progress import make_console
 from airbayes.data.formats import parse_classes
-from airbayes.data.formats.any_path import SINGLE, load_any
+from airbayes.data.formats.any_path import SINGLE, UNLABELLED, load_any
 from airbayes.data.formats.common import at
 from airbayes.errors import AirbayesError, DataError
 from airbayes.folders import check_results_folder, check_writable
@@ -37,12 +37,15 @@ class PredictOptions:
     """Decline to answer where the confidence is below this, 0 to 1."""
     max_error: float | None = None
     """Decline as often as needed for at most this share of wrong answers, 0 to 1; chosen on the validation objects."""
-    delta: float = 0.1
-    """Probability that more answers are wrong all the same, because the validation objects were misleading."""
+    delta: float | None = None
+    """With --max-error: probability that more answers are wrong all the same, because the validation objects were
+    misleading; 0.1 when left out."""
     coverage: float | None = None
     """Also give sets of classes that hold the true one with this probability, 0 to 1."""
-    sets: Literal["lac", "aps", "aps-randomised"] = "lac"
-    """Kind of these sets."""
+    sets: Literal["lac", "aps", "aps-randomised"] | None = None
+    """With --coverage: kind of these sets; lac when left out."""
+    source: Path | None = None
+    """Where the object set is that the run learned from, if it is not where it was."""
     draws: int = 1
     """Average over so many random draws of each object's points; 1 is what the run's own scores are of."""
     limit: int = 40
@@ -102,7 +105,7 @@ def predict_command(args: list[str]) -> int:
     from airbayes.experiment.trained import Wanted, open_trained
 
     notes = make_console(stderr=True)
-    trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)))
+    trained = open_trained(given.run, Wanted(**dataclasses.asdict(given.model)), given.options.source)
     asked, clouds = _read(given.files, given.load, notes)
     with notes.status(f"predicting {plural(len(clouds), 'object')} ..."):
         from airbayes.cli.predict_show import Answers
@@ -110,15 +113,17 @@ def predict_command(args: list[str]) -> int:
 
         found = predict_clouds(trained, clouds, given.options.draws)
     _check_finite(asked, found)
-    abstain_below, sets = _promised(given.run, trained, found, given.options, notes)
+    abstain_below, sets = given.options.abstain_below, None
+    if given.options.max_error is not None or given.options.coverage is not None:
+        from airbayes.cli.predict_promise import promised
+
+        abstain_below, sets = promised(given.run, trained, found, given.options, notes)
     answers = Answers(asked, found, trained.class_names, abstain_below, sets)
     top = notes if given.options.json else make_console()
     top.print(f"Model: {printable(str(trained), 200)}", markup=False)
     if len(trained.theta) == 1:
         top.print("One θ has no spread: its mutual information is 0 whatever the object.", markup=False)
-    if any(_same(path, trained.source) for path in given.files):
-        text = "The run learned from objects of this set: the accuracy on them is no measure of new ones."
-        notes.print(text, markup=False)
+    _warn_of_known(asked, clouds, trained, notes)
     _show(answers, given.options, top)
     return 0
 
@@ -131,6 +136,12 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
         raise AirbayesError(f"--abstain-below {options.abstain_below}: need a probability, 0 to 1.")
     if options.abstain_below is not None and options.max_error is not None:
         raise AirbayesError("--abstain-below and --max-error both choose the threshold; give one of them.")
+    for option, value, needs, other in (
+        ("--delta", options.delta, options.max_error, "--max-error R"),
+        ("--sets", options.sets, options.coverage, "--coverage C"),
+    ):
+        if value is not None and needs is None:
+            raise AirbayesError(f"{option} {value}: without effect; add {other}, or leave it out.")
     for name in ("max_error", "delta", "coverage"):
         value = getattr(options, name)
         if value is not None and not 0 < value < 1:
@@ -144,37 +155,6 @@ def _check(files: tuple[Path, ...], options: PredictOptions) -> None:
     check_writable(options.csv.absolute().parent, "Choose another --csv.")
     if options.csv.exists() and not options.force:
         raise AirbayesError(f"{options.csv} exists. Use another name, or --force to replace it.")
-
-
-def _promised(
-    run: Path, trained: "Trained", found: "Predictions", options: PredictOptions, notes: "Console"
-) -> tuple[float | None, np.ndarray | None]:
-    """The threshold and the prediction sets that keep what was asked for, from the run's validation objects."""
-    if options.max_error is None and options.coverage is None:
-        return options.abstain_below, None
-    from airbayes.experiment.calibration import held_out_objects
-    from airbayes.experiment.decisions import CALIBRATION_SEED, TEST_SEED, Promise, chosen_threshold, one_view_each
-    from airbayes.metrics.conformal import calibrate, prediction_sets, scores_for
-
-    held = one_view_each(held_out_objects(run, trained, "validation").predicted_with(trained, options.draws))
-    abstain_below, sets = options.abstain_below, None
-    about = plural(len(held), "validation object")
-    if options.max_error is not None:
-        chosen = chosen_threshold(held, Promise(max_error=options.max_error, delta=options.delta))
-        # Answers need a confidence above the threshold, a float32: the next one is the least that answers.
-        abstain_below = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))
-        abstain_below = 0.0 if abstain_below < 0 else abstain_below
-        where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32
-        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {chosen.bound:.1%}"
-        if chosen.answered == 0:
-            text = "not enough to promise that, so nothing is answered"
-        notes.print(f"Threshold from {about}: {text}.", markup=False)
-    if options.coverage is not None:
-        scores = scores_for(options.sets, held.probabilities, CALIBRATION_SEED)
-        quantile = calibrate(scores, held.labels, options.coverage)
-        sets = prediction_sets(scores_for(options.sets, found.probabilities, TEST_SEED), quantile)
-        notes.print(f"Sets ({options.sets}): score up to {quantile:.8g}, from {about}.", markup=False)
-    return abstain_below, sets
 
 
 def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "tuple[list[Asked], list[np.ndarray]]":
@@ -194,7 +174,7 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
         )
         single = report.format == SINGLE
         for row in range(len(objects)):
-            truth = None if single else objects.class_names[objects.label[row]]
+            truth = None if single or report.format == UNLABELLED else objects.class_names[objects.label[row]]
             asked.append(Asked(str(path), None if single else row, truth))
             clouds.append(objects.cloud(row))
         for reason, count in report.skipped.items():
@@ -231,6 +211,21 @@ def _check_extents(asked: "list[Asked]", clouds: list[np.ndarray], notes: "Conso
         notes.print(f"{plural(len(large), 'object')} {text}. A whole sweep is not an object.", markup=False)
 
 
+def _warn_of_known(asked: "list[Asked]", clouds: list[np.ndarray], trained: "Trained", notes: "Console") -> None:
+    """Objects whose class is given are scored: are they of the set that the run learned from?"""
+    scored: dict[str, list[np.ndarray]] = {}
+    for each, cloud in zip(asked, clouds, strict=True):
+        if each.truth in trained.class_names:
+            scored.setdefault(each.file, []).append(cloud)
+    if not scored:
+        return
+    known = trained.source.count_known([(Path(file), of_file) for file, of_file in scored.items()])
+    if known:
+        share = f"{known:,} of {plural(sum(map(len, scored.values())), 'object')}"
+        text = "from the set that the run learned from: the accuracy on them is no measure of new ones"
+        notes.print(f"{share} {'is' if known == 1 else 'are'} {text}.", markup=False)
+
+
 def _check_finite(asked: "list[Asked]", found: "Predictions") -> None:
     """No numbers, no answer."""
     bad = np.flatnonzero(~np.isfinite(found.probabilities).all(axis=1))
@@ -253,7 +248,3 @@ def _show(answers: "Answers", options: PredictOptions, console: "Console") -> No
     print_tally(tally(answers.found, answers.labels(), answers.abstain_below), answers, console)
     if options.csv is not None:
         console.print(f"Written: {printable(str(options.csv), 400)}", markup=False)
-
-
-def _same(path: Path, source: str) -> bool:
-    return Path(source).exists() and path.exists() and path.samefile(source)

@@ -136,7 +136,7 @@ def print_tally(count: Tally, answers: Answers, console: Console) -> None:
     line = plural(count.objects, "object")
     if answers.abstain_below is not None:
         share = count.answered / count.objects
-        when = "never answers" if np.isinf(answers.abstain_below) else f"confidence {answers.abstain_below:g} or more"
+        when = "never answers" if np.isinf(answers.abstain_below) else f"confidence {answers.abstain_below:.8g} or more"
         line += f", {count.answered:,} answered (coverage {share:.1%}, {when})"
     console.print(line + ".", markup=False)
     if count.labelled:

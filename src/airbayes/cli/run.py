@@ -227,11 +227,11 @@ def _begin(
 
 
 def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> None:
+    from airbayes.cli.show_results import show_results
     from airbayes.experiment.store import read_dataset
-    from airbayes.report.files import show_tables
 
     console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
-    show_tables(read_dataset(folder), config, console)
+    show_results(read_dataset(folder), config, console)
 
 
 def _stopped_where(saved: bool, timed_out: bool) -> str:

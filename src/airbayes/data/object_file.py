@@ -20,6 +20,9 @@ REQUIRED = ("points", "offsets", "label", "class_names")
 TEXT = ("instance", "scene", "source", "source_class")
 
 
+_CONVERT = "Make one from a data set: `airbayes data convert {} FILE.npz`."
+
+
 def save_objects(path: Path, objects: ObjectSet) -> None:
     """Write the set to `path` exactly; callers that need atomicity hand in a temporary name."""
     fields = {field.name: getattr(objects, field.name) for field in dataclasses.fields(objects)}
@@ -27,9 +30,16 @@ def save_objects(path: Path, objects: ObjectSet) -> None:
         np.savez_compressed(stream, **fields)
 
 
-def load_objects(path: Path, max_bytes: int = MAX_BYTES) -> ObjectSet:
-    """Read a set; only points, offsets, label and class_names must be there."""
+def load_objects(path: Path, max_bytes: int = MAX_BYTES, *, labelled: bool = True) -> ObjectSet:
+    """Read a set; only points, offsets, label and class_names must be there. Of a set that need not be `labelled` the
+    last two are not looked at, and the objects are of one class without a name."""
+    if path.is_dir():
+        raise DataError(f"{path}: a folder, and an object set is an .npz file. {_CONVERT.format(path)}")
+    if path.is_file() and path.suffix.lower() != ".npz" and not zipfile.is_zipfile(path):
+        raise DataError(f"{path}: no object set, which is an .npz file. {_CONVERT.format('DATA')}")
     arrays = read_arrays(path, max_bytes)
+    if not labelled and arrays.get("offsets", np.zeros(())).ndim:
+        arrays |= {"label": np.zeros(max(len(arrays["offsets"]) - 1, 0), np.int16), "class_names": np.array([""])}
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise DataError(f"{path}: no array {missing[0]!r}; an object set needs {', '.join(REQUIRED)}.")

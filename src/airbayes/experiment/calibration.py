@@ -16,12 +16,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes.errors import AirbayesError, ResultsError
-from airbayes.experiment.lidar_data import source_objects
 from airbayes.experiment.prediction import Predictions, draw_inputs, predict_clouds
 from airbayes.experiment.prediction_files import Part, read_prediction, stored_predictions
 from airbayes.experiment.predictive_observer import BLOCK
-from airbayes.experiment.store import CONFIG
-from airbayes.experiment.toml_io import load_config
 from airbayes.experiment.trained import Trained
 from airbayes.metrics.ood import energy, uncertainty_scores
 from airbayes.models import PointNetClassifier
@@ -56,7 +53,7 @@ def held_out_objects(folder: Path, trained: Trained, which: str) -> HeldOut:
     if part is None or not len(part):
         raise ResultsError(f"{folder} has no {which} objects; runs with lidar.evaluate_on = 'test' have.")
     try:
-        source = source_objects(load_config(folder / CONFIG), trained.stored.seed)
+        source = trained.source.objects(trained.stored.seed)
     except AirbayesError as error:
         raise ResultsError(f"The {which} objects of {folder} are not at hand: {error}") from None
     if part.index.max() >= len(source) or part.index.min() < 0:
@@ -73,13 +70,15 @@ def all_scores(trained: Trained, clouds: Sequence[np.ndarray]) -> dict[str, np.n
     # One θ cannot disagree with itself: not even by rounding, which would order the objects.
     disagreement = found.mutual_information if len(trained.theta) > 1 else np.zeros(len(clouds), np.float32)
     scores = uncertainty_scores(found.probabilities, disagreement)
-    return scores | {"energy": energy(_outputs(trained, clouds))}
+    return scores | {"energy": energy(network_outputs(trained, draw_inputs(trained, clouds, 1)[0]))}
 
 
-def _outputs(trained: Trained, clouds: Sequence[np.ndarray]) -> Float[np.ndarray, "sample object cls"]:
-    """The network's outputs before the softmax, for the same draw of points."""
+def network_outputs(
+    trained: Trained, inputs: Float[np.ndarray, "object point 3"]
+) -> Float[np.ndarray, "sample object cls"]:
+    """The network's outputs before the softmax, for inputs that are drawn, centred and scaled."""
     assert isinstance(trained.model, PointNetClassifier)
-    inputs, theta, parts = draw_inputs(trained, clouds, 1)[0], jnp.asarray(trained.theta), []
+    theta, parts = jnp.asarray(trained.theta), []
     for start in range(0, len(inputs), BLOCK):
         block = inputs[start : start + BLOCK]
         padded = np.pad(block, ((0, BLOCK - len(block)), (0, 0), (0, 0)))

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from airbayes import metrics
+from airbayes.experiment.kept import kept_samples
 from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.experiment.predictive_observer import (
     ClassTracker,
@@ -64,7 +65,7 @@ class ClassProblem(Problem):
 
     def observer(self, seed: int, is_sampler: bool) -> PredictiveObserver:
         drawn, config = self.class_data(seed), self.config
-        draws = (config.sampling.steps - config.sampling.burn_in) // config.sampling.thin
+        draws = kept_samples(config)
         slots = min(config.saved_samples, draws) if is_sampler else 0  # of an optimiser the last iterate is kept
         return PredictiveObserver(
             self.classifier,

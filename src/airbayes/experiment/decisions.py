@@ -21,7 +21,8 @@ from airbayes.experiment.store import DECISIONS_FILE
 from airbayes.files import write_text
 from airbayes.metrics.conformal import SET_KINDS, SetKind, calibrate, coverage_interval, prediction_sets, scores_for
 from airbayes.metrics.ood import uncertainty_scores
-from airbayes.metrics.selective import Threshold, risk_coverage, threshold_for_risk
+from airbayes.metrics.selective import Threshold, least_for_risk, risk_coverage, threshold_for_risk
+from airbayes.text import plural
 
 CURVE_POINTS = 200  # of a risk-coverage curve, at most
 CALIBRATION_SEED, TEST_SEED, VIEW_SEED = 1, 2, 0  # of what is random: u of APS, and the view of each object
@@ -83,6 +84,13 @@ def chosen_threshold(held: Part, promise: Promise) -> Threshold:
     return threshold_for_risk(held.confidence.astype(np.float64), wrong, promise.max_error, promise.delta)
 
 
+def why_never(count: int, needed: int, max_error: float) -> str:
+    """Which of the two it is, too few validation objects or too many errors, and how far away the promise is."""
+    held = plural(count, "validation instance")
+    least = f"{100 * max_error:g} % needs {needed:,} even without an error"
+    return f"{held}; {least}" if count < needed else f"too many errors on the {held} ({least})"
+
+
 def _uncertainty(test: Part) -> dict[str, dict[str, float]]:
     """Means over the right and over the wrong answers, nats: what is not knowing θ, and what is in the object."""
     scores, wrong = uncertainty_scores(test.probabilities, test.mutual_information), test.predicted != test.labels
@@ -105,7 +113,8 @@ def _threshold(held: Part, test: Part, promise: Promise) -> dict:
     return {
         "answers": "never" if found.value == np.inf else "always" if found.value == -np.inf else "above",
         "value": found.value if np.isfinite(found.value) else None,
-        "bound": found.bound,
+        "bound": found.bound if found.answered else None,  # who never answers promises nothing
+        "validation_needed": least_for_risk(promise.max_error, promise.delta),
         "validation_answered": found.answered,
         "validation_wrong": found.wrong,
         "test_coverage": share,

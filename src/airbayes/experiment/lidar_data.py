@@ -168,6 +168,12 @@ def _by_scene(objects: ObjectSet | Counted) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def _by_instance(objects: ObjectSet, settings: LidarConfig, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    instances = len(np.unique(objects.groups))
+    if settings.folds > instances:
+        raise DataError(
+            f"lidar.folds = {settings.folds}, but {settings.source} has {instances} instances of the classes to "
+            "learn, and each fold needs one; use fewer folds, or a larger set."
+        )
     draw, fold = divmod(seed, settings.folds)
     held_out = instance_folds(objects, settings.folds, draw) == fold
     few_views = np.zeros(len(objects), bool)

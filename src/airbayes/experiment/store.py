@@ -19,6 +19,7 @@ from airbayes.experiment.environment import describe_environment
 from airbayes.experiment.prediction_files import CellPredictions, write_predictions
 from airbayes.experiment.results import CellResult
 from airbayes.experiment.results_file import SUMS, check_sum, read_dataset_file, sums_of, write_dataset
+from airbayes.experiment.run_source import place_of
 from airbayes.experiment.sample_files import file_stem, write_samples
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config
 from airbayes.files import read_limited, write_atomically, write_text
@@ -127,9 +128,8 @@ def write_results(
     }
     dataset = to_dataset(config, results).assign_attrs(attributes | {"environment": describe_environment()})
     write_diverged(folder, {result.cell: result.diverged.last_good for result in results if result.diverged})
-    write_folder(
-        folder, portable(config), graphs, dataset, to_summary(config, results), samples, attributes, predictions
-    )
+    about = attributes | place_of(config)
+    write_folder(folder, portable(config), graphs, dataset, to_summary(config, results), samples, about, predictions)
 
 
 def write_diverged(folder: Path, last_good: dict[Cell, np.ndarray]) -> None:

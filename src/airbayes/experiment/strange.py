@@ -60,12 +60,15 @@ def best_cells(folder: Path) -> list[Cell]:
     return [choose(mine, Wanted(), folder).cell for mine in by_method.values()]
 
 
-def measure_strange(folder: Path, objects: StrangeObjects, cells: Sequence[Cell]) -> dict[Cell, StrangeScores]:
-    """The scores of these cells for the test objects and the strange ones; written beside the run."""
+def measure_strange(
+    folder: Path, objects: StrangeObjects, cells: Sequence[Cell], source: Path | None = None
+) -> dict[Cell, StrangeScores]:
+    """The scores of these cells for the test objects and the strange ones; written beside the run. `source` is where
+    the run's own object set is now, if it is not where it was."""
     if not objects.clouds:
         listed = ", ".join(printable(name, 20) for name in learned_classes(folder))
         raise DataError(f"All objects are of classes that the run has learned ({listed}); give others.")
-    found = {cell: _scores(folder, cell, objects.clouds) for cell in dict.fromkeys(cells)}
+    found = {cell: _scores(folder, cell, objects.clouds, source) for cell in dict.fromkeys(cells)}
     write_strange(folder, objects.classes, found)
     return found
 
@@ -82,10 +85,10 @@ def measure_own_strange(folder: Path, config: ExperimentConfig) -> bool:
     return True
 
 
-def _scores(folder: Path, cell: Cell, strange: Sequence[np.ndarray]) -> StrangeScores:
+def _scores(folder: Path, cell: Cell, strange: Sequence[np.ndarray], source: Path | None) -> StrangeScores:
     snr = math.inf if cell.snr_db is None else cell.snr_db
     try:
-        trained = open_trained(folder, Wanted(cell.variant, cell.topology or "none", snr, cell.seed))
+        trained = open_trained(folder, Wanted(cell.variant, cell.topology or "none", snr, cell.seed), source)
     except ResultsError as error:
         raise ResultsError(f"{error}\n  Samples of θ are needed: run with --saved-samples 20.") from None
     known = held_out_objects(folder, trained, "test").clouds

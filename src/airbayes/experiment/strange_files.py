@@ -21,7 +21,7 @@ from airbayes.experiment.cells import Cell
 from airbayes.experiment.sample_files import MANIFEST, StoredCell, pack, replace_cell_files
 from airbayes.experiment.store import STRANGE
 from airbayes.files import read_limited
-from airbayes.metrics.ood import auroc, false_alarms
+from airbayes.metrics.ood import auroc, false_alarms, threshold_for_false_alarms, threshold_to_find
 from airbayes.text import is_name, printable
 
 SCORES = ("confidence", "entropy", "mutual_information", "expected_entropy", "energy")
@@ -36,11 +36,28 @@ class StrangeScores:
     strange: Float[np.ndarray, "score other"]
 
     def told_apart(self) -> dict[str, dict[str, float]]:
-        """Score → AUROC, and the false alarms when 95 % of the strange objects are found."""
+        """Score → AUROC; the false alarms when 95 % of the strange objects are found, and the score from which on."""
         return {
-            name: {"auroc": auroc(known, strange), "false_alarms_at_95": false_alarms(known, strange)}
+            name: {
+                "auroc": auroc(known, strange),
+                "false_alarms_at_95": false_alarms(known, strange),
+                "threshold_at_95": threshold_to_find(strange),
+            }
             for name, known, strange in zip(SCORES, self.known, self.strange, strict=True)
         }
+
+    def alarms(self, rate: float) -> dict[str, dict[str, float | None]]:
+        """Score → from which value on to raise an alarm, for at most this share of false ones, and the share of the
+        strange objects found; None where the known objects are too few for such a rate."""
+        found = {}
+        for name, known, strange in zip(SCORES, self.known, self.strange, strict=True):
+            limit = threshold_for_false_alarms(known, rate)
+            none = limit == np.inf
+            found[name] = {
+                "threshold": None if none else limit,
+                "found": None if none else float(np.mean(strange >= limit)),
+            }
+        return found
 
 
 @dataclasses.dataclass(frozen=True)

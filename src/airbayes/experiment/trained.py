@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from airbayes.errors import ResultsError
+from airbayes.experiment.run_source import RunSource
 from airbayes.experiment.sample_files import StoredCell, read_manifest, read_samples
 from airbayes.experiment.store import CONFIG
 from airbayes.experiment.toml_io import load_config
@@ -66,15 +67,18 @@ class Trained:
     theta: Float[np.ndarray, "sample param"]
     points: int  # per cloud
     scale_m: float  # length that becomes 1
-    source: str  # what it learned from
+    source: RunSource  # what it learned from
 
     def __str__(self) -> str:
         noun = "sample" if len(self.theta) == 1 else "samples"
         return f"{self.stored.cell}, agent {self.agent}, {len(self.theta)} {noun} of θ"
 
 
-def open_trained(folder: Path, wanted: Wanted = BEST) -> Trained:
-    """Choose a stored model of a run, read it, and check that it fits its classes."""
+def open_trained(folder: Path, wanted: Wanted = BEST, source: Path | None = None) -> Trained:
+    """Choose a stored model of a run, read it, and check that it fits its classes.
+
+    `source` is where its object set is now; None looks where it was.
+    """
     check_results_folder(folder, CONFIG)
     config = load_config(folder / CONFIG)
     if config.problem.kind != "pointnet":
@@ -96,7 +100,8 @@ def open_trained(folder: Path, wanted: Wanted = BEST) -> Trained:
     stored = choose(cells, wanted, folder)
     model = pointnet(len(names))
     theta = _agent_samples(folder, stored, wanted.agent, model.num_params)
-    return Trained(stored, wanted.agent, names, model, theta, points, scale_m, config.lidar.source)
+    learned_from = RunSource(folder, config, attributes, source)
+    return Trained(stored, wanted.agent, names, model, theta, points, scale_m, learned_from)
 
 
 def choose(cells: list[StoredCell], wanted: Wanted, folder: Path, what: str = "samples") -> StoredCell:

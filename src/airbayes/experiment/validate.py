@@ -108,7 +108,9 @@ def _lidar(config: ExperimentConfig) -> list[str]:
     try:
         names = class_names(settings)
         if len(names) < 2:
-            problems.append(f"lidar.classes leaves {len(names)} class; name at least two.")
+            which = f"lidar.classes leaves {len(names)} class"
+            has = f"lidar.source = {settings.source!r} has {len(names)} class, {', '.join(map(printable, names))}"
+            problems.append(f"{which if settings.classes else has}; learning needs at least two.")
         if len(set(names)) != len(names):
             problems.append("lidar.classes lists a class more than once; remove the repetition.")
         share = per_agent(settings, max(config.network.agents, 1))

@@ -1,7 +1,7 @@
 """`airbayes export`: a folder with everything that another program needs to predict as the run does.
 
 samples.npz       the tensors of the network, each f32 [sample, ...]: the samples of θ
-model.onnx        clouds → probabilities, entropy, mutual information: the mean over all samples
+model.onnx        clouds → probabilities, entropy, mutual information, energy: the mean over all samples
 example.npz       inputs and what the run predicts for them: to test another program with
 manifest.json     what these are: checksums, shapes, classes, preprocessing, configuration; written last
 """
@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from airbayes import __version__
 from airbayes.errors import ResultsError
+from airbayes.experiment.calibration import network_outputs
 from airbayes.experiment.prediction import predict_inputs
 from airbayes.experiment.sample_files import pack
 from airbayes.experiment.store import CONFIG
@@ -23,9 +24,11 @@ from airbayes.experiment.trained import Trained
 from airbayes.export.check import TOLERANCE, compare_with_onnx
 from airbayes.export.onnx_graph import OPSET, build_model
 from airbayes.files import write_atomically, write_text
+from airbayes.metrics.ood import energy
 from airbayes.models import PointNetClassifier
 
 SAMPLES, MODEL, EXAMPLE, MANIFEST = "samples.npz", "model.onnx", "example.npz", "manifest.json"
+FILES = (SAMPLES, MODEL, EXAMPLE)
 EXAMPLES = 64  # clouds in example.npz
 
 
@@ -39,6 +42,12 @@ def named_tensors(trained: Trained) -> dict[str, Float[np.ndarray, "sample ..."]
         start += size
     assert start == trained.theta.shape[1]
     return cut
+
+
+def run_outputs(trained: Trained, inputs: Float[np.ndarray, "cloud point 3"]) -> dict[str, np.ndarray]:
+    """What the run itself says: what the model must say, by name."""
+    strange = energy(network_outputs(trained, inputs)).astype(np.float32)
+    return dataclasses.asdict(predict_inputs(trained, inputs[None])) | {"energy": strange}
 
 
 def preprocessing(trained: Trained) -> dict:
@@ -78,13 +87,13 @@ def export_trained(run: Path, trained: Trained, out: Path, inputs: np.ndarray | 
     model = build_model(tensors, trained.points, facts).SerializeToString()
     example = example_inputs(trained)
     checked = example if inputs is None else np.concatenate([example, inputs])
-    found = predict_inputs(trained, checked[None])
+    found = run_outputs(trained, checked)
     worst = compare_with_onnx(model, checked, found)
-    shown = predict_inputs(trained, example[None])
+    shown = {name: values[: len(example)] for name, values in found.items()}
     files = {
         SAMPLES: pack(tensors),
         MODEL: model,
-        EXAMPLE: pack({"clouds": example} | dataclasses.asdict(shown)),
+        EXAMPLE: pack({"clouds": example} | shown),
     }
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -102,8 +111,7 @@ def export_trained(run: Path, trained: Trained, out: Path, inputs: np.ndarray | 
         "class_names": trained.class_names,
         "preprocessing": preprocessing(trained),
         "inputs": {"clouds": ["batch", trained.points, 3]},
-        "outputs": {"probabilities": ["batch", len(trained.class_names)], "entropy": ["batch"]}
-        | {"mutual_information": ["batch"]},
+        "outputs": {name: ["batch", *values.shape[1:]] for name, values in shown.items()},
         "onnx_opset": OPSET,
         "tensors": {name: list(values.shape[1:]) for name, values in tensors.items()},
         "checked": {"clouds": len(checked), "tolerance": TOLERANCE, "largest_difference": worst},

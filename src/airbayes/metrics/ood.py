@@ -8,7 +8,11 @@
 
     AUROC = P(score of a strange object > score of a known one) + ½ P(equal)
 
-½ is chance. On the host, float64.
+½ is chance. An alarm goes off where a score is at least t. To find a share of the strange objects, t is one of their
+scores; to give a known object a false alarm with probability at most a, t is the next float32 above the score of rank
+⌈(1 − a)(n + 1)⌉ among n known objects (exchangeable with those to come, as for `metrics.conformal`).
+
+On the host, float64.
 """
 
 import numpy as np
@@ -52,9 +56,22 @@ def false_alarms(
 ) -> float:
     """The share of known objects that is flagged when the threshold finds at least `found` of the strange ones."""
     _check(known, strange)
+    return float(np.mean(known >= threshold_to_find(strange, found)))
+
+
+def threshold_to_find(strange: Float[np.ndarray, " object"], found: float = 0.95) -> float:
+    """The largest t with at least this share of the strange objects at or above it."""
     needed = int(np.ceil(found * len(strange) - 1e-9))
-    limit = np.sort(strange)[len(strange) - needed]
-    return float(np.mean(known >= limit))
+    return float(np.sort(strange)[len(strange) - needed])
+
+
+def threshold_for_false_alarms(known: Float[np.ndarray, " object"], rate: float) -> float:
+    """The t that a new known object reaches with probability at most `rate`; inf where there are too few to say so."""
+    if not 0 < rate < 1:
+        raise AirbayesError(f"--false-alarms {rate}: need a number between 0 and 1.")
+    rank = int(np.ceil((1 - rate) * (len(known) + 1) - 1e-9))
+    below = np.inf if rank > len(known) else np.sort(known)[rank - 1]
+    return float(np.nextafter(np.float32(below), np.float32(np.inf)))
 
 
 def _check(known: np.ndarray, strange: np.ndarray) -> None:

@@ -80,6 +80,14 @@ def clopper_pearson_upper(wrong: int, count: int, delta: float) -> float:
     return 1.0 if wrong >= count else float(betaincinv(wrong + 1, count - wrong, 1 - delta))
 
 
+def least_for_risk(max_risk: float, delta: float) -> int:
+    """Answered validation objects, none of them wrong, that promise a risk: 1 − (δ/(m + 1))^(1/k) ≤ r. Fewer cannot."""
+    count = max(int(np.log(delta / (CANDIDATES + 1)) / np.log1p(-max_risk)) - 1, 1)
+    while clopper_pearson_upper(0, count, delta / (CANDIDATES + 1)) > max_risk:
+        count += 1
+    return count
+
+
 def threshold_for_risk(
     confidence: Float[np.ndarray, " object"], wrong: Bool[np.ndarray, " object"], max_risk: float, delta: float
 ) -> Threshold:

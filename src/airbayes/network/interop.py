@@ -119,6 +119,8 @@ def from_csv(path: str | os.PathLike[str], num_agents: int | None = None, name: 
             edges = _parse_lines(path, lines)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise GraphError(f"Cannot read the edge list {path}: {getattr(error, 'strerror', None) or error}.") from None
+    if not edges and num_agents is None:
+        raise GraphError(f"{path} holds no edge; write two agent indices a line, for example 0,1.")
     return from_edges(np.asarray(edges, np.int64).reshape(-1, 2), num_agents, name or path.stem)
 
 

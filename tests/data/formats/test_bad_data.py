@@ -198,7 +198,7 @@ def test_unknown_layouts_and_formats(tmp_path):
     with pytest.raises(DataError, match="in no known layout"):
         detect_format(tmp_path)
     (tmp_path / "a.pcd").write_text("")
-    with pytest.raises(DataError, match=r"clouds without a class\. Give each class a folder .*car/a\.pcd"):
+    with pytest.raises(DataError, match=r"clouds without a class\. Give each class a folder .*car/a\.pcd.*predict RUN"):
         detect_format(tmp_path)
     with pytest.raises(DataError, match=r"a\.pcd: a single cloud\. .* mine/car/a\.pcd; `airbayes predict"):
         detect_format(tmp_path / "a.pcd")
@@ -217,3 +217,22 @@ def test_odd_names_are_not_shown_raw(tmp_path):
     with pytest.raises(DataError, match=r"line 1: 'Ca\?\[31mr' is no name") as caught:
         load(tmp_path)
     assert "\x1b" not in str(caught.value)
+
+
+def test_class_folders_without_point_files_say_what_they_hold(tmp_path):
+    for name in ("deep/car/x/y/a.csv", "las/car/a.las", "las/cone/a.csv", "flat/a.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x,y,z\n" + "1,2,3\n" * 12)
+    (tmp_path / "none").mkdir()
+    for name, format, says in (
+        ("deep", "auto", r"in no known layout.*deep/car: point files lie too deep, as .*car/x/y/a\.csv"),
+        ("deep", "class_folder", r"deep/car: point files lie too deep.*Move them to car/FILE or car/OBJECT/FILE"),
+        ("las", "auto", r"las/car: no point files: it holds \.las\. Known are \.npy"),
+        ("flat", "auto", r"clouds without a class.*`airbayes predict RUN .*flat/\*` takes them as they are"),
+        ("none", "class_folder", r"none: no folders in it; need one for each class"),
+    ):
+        with pytest.raises(DataError, match=says):
+            load(tmp_path / name, format)
+    objects, report = load(tmp_path / "las", skip_bad=True)
+    assert len(objects) == 1
+    assert report.skipped["class folders without point files"] == 1

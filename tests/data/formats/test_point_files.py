@@ -129,6 +129,18 @@ def test_sizes_that_are_no_multiple_of_the_record_name_the_offset(tmp_path):
         read_cloud(path, collector())
 
 
+def test_a_bin_of_three_columns_is_not_read_as_four(tmp_path):
+    """40 points of x, y, z have the bytes of 30 with an intensity; 41 leave some over."""
+    for count, says in (
+        (40, r"a\.bin: the intensity of point \d+ is -.*\.npy \[points, 3\]"),
+        (41, "12 bytes left over"),
+    ):
+        np.resize(POINTS, (count, 3)).astype("<f4").tofile(tmp_path / "a.bin")
+        with pytest.raises(DataError, match=says) as told:
+            read_cloud(tmp_path / "a.bin", collector())
+        assert ".npy [points, 3]" in str(told.value)
+
+
 def test_empty_files_have_no_points(tmp_path):
     for name in ("a.bin", "a.txt", "a.xyz"):
         (tmp_path / name).write_bytes(b"")

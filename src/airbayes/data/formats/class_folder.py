@@ -3,28 +3,58 @@
 Views of one physical object may share a folder, `root/<class>/<object>/<view>.pcd`, and then stay together in splits.
 """
 
+import os
+from collections import Counter
 from pathlib import Path
 
 from airbayes.data.formats.common import Collector, at, files, folders
 from airbayes.data.formats.point_files import SUFFIXES, read_cloud
+from airbayes.errors import DataError
+from airbayes.text import printable
 
 SOURCE = "class_folder"
 CLASSES: dict[str, str] = {}  # every folder is a class
 VOCABULARY: tuple[str, ...] = ()
+MOST_WALKED = 1000  # folders that are looked through to say what is wrong
 
 
 def looks_like(path: Path) -> bool:
     return any(files(each, *SUFFIXES) for folder in folders(path) for each in [folder, *folders(folder)[:10]])
 
 
+def why_empty(folder: Path) -> str | None:
+    """What a folder holds instead of point files in it or in its folders; None where it has some."""
+    if any(files(each, *SUFFIXES) for each in [folder, *folders(folder)]):
+        return None
+    found: Counter[str] = Counter()
+    for number, (here, inner, names) in enumerate(os.walk(folder)):
+        inner.sort()
+        deep = next((name for name in sorted(names) if name.lower().endswith(SUFFIXES)), None)
+        if deep is not None:
+            text = f"point files lie too deep, as {at(Path(here) / deep)}. Move them to {folder.name}/FILE or "
+            return f"{text}{folder.name}/OBJECT/FILE."
+        found.update(Path(name).suffix.lower() or "files without an ending" for name in names)
+        if number == MOST_WALKED:
+            break
+    held = "it holds " + ", ".join(printable(name, 20) for name, _ in found.most_common(5)) if found else "it is empty"
+    return f"no point files: {held}. Known are {', '.join(SUFFIXES)}."
+
+
 def class_names(path: Path) -> dict[str, str]:
-    return {folder.name: folder.name for folder in folders(path)}
+    found = {folder.name: folder.name for folder in folders(path)}
+    if not found:
+        raise DataError(f"{at(path)}: no folders in it; need one for each class, for example {at(path / 'car')}.")
+    return found
 
 
 def read(path: Path, collector: Collector) -> None:
     for folder in folders(path):
         single = [(file, file.name) for file in files(folder)]
         views = [(file, inner.name) for inner in folders(folder) for file in files(inner)]
+        with collector.guard("class folders without point files"):
+            if folder.name in collector.options.classes and (why := why_empty(folder)):
+                collector.seen.add(folder.name)
+                raise DataError(f"{at(folder)}: {why}")
         for file, instance in single + views:
             if not file.name.lower().endswith(SUFFIXES):
                 collector.skipped["not a point file"] += 1

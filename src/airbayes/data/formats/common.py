@@ -188,7 +188,8 @@ def read_records(path: Path, dtype: np.dtype) -> np.ndarray:
     if rest:
         offset = len(raw) - rest
         raise DataError(
-            f"{at(path, byte=offset)}: {rest} bytes left over; a point has {dtype.itemsize}. Is it cut off?"
+            f"{at(path, byte=offset)}: {rest} bytes left over; a point has {dtype.itemsize}. Is it cut off, or has it "
+            "other columns? docs/data.md lists them; x, y, z alone go into an .npy [points, 3]."
         )
     if not raw:
         raise DataError(f"{at(path)}: no points.")

@@ -47,11 +47,14 @@ def detect_format(path: Path) -> str:
                 return name
         if not folders(path) and not files(path):
             raise DataError(f"{at(path)}: the folder is empty. What it may hold: docs/data.md.")
-        if loose := files(path, *CLOUDS):
+        if loose := files(path, *CLOUDS) or ([] if folders(path) else files(path, ".csv")):
             raise DataError(
                 f"{at(path)}: clouds without a class. Give each class a folder in it, for example "
-                f"{at(path / 'car' / loose[0].name)}."
+                f"{at(path / 'car' / loose[0].name)}. `airbayes predict RUN {at(path)}/*` takes them as they are."
             )
+        for folder in folders(path)[:1]:  # a folder per class, or nothing that is known here
+            if why := class_folder.why_empty(folder):
+                raise DataError(f"{at(path)}: {_UNKNOWN} As a folder for each class: {at(folder)}: {why}")
     elif object_set.looks_like(path):
         return "object_set"
     elif path.name.lower().endswith(CLOUDS):
@@ -59,8 +62,10 @@ def detect_format(path: Path) -> str:
             f"{at(path)}: a single cloud. A data set is a folder with a folder for each class in it, for example "
             f"mine/car/{printable(path.name)}; `airbayes predict RUN FILE` also takes single clouds."
         )
-    listed = ", ".join(FORMATS)
-    raise DataError(f"{at(path)}: in no known layout. If it is one of {listed}, say so with --format.")
+    raise DataError(f"{at(path)}: {_UNKNOWN}")
+
+
+_UNKNOWN = f"in no known layout. If it is one of {', '.join(FORMATS)}, say so with --format."
 
 
 def _is_pandaset(path: Path) -> bool:

@@ -24,6 +24,7 @@ def read_cloud(path: Path, collector: Collector) -> tuple[np.ndarray, np.ndarray
         table = _from_npz(path)
     elif name.endswith(".bin"):
         table = read_sweep(path, columns=5 if name.endswith(".pcd.bin") else 4)[:, :4]
+        _check_intensity(table[:, 3], path)
     elif name.endswith(".pcd"):
         table = parse_pcd(read_bytes(path), path)
     elif name.endswith(".ply"):
@@ -44,6 +45,16 @@ def read_cloud(path: Path, collector: Collector) -> tuple[np.ndarray, np.ndarray
 def read_sweep(path: Path, columns: int) -> np.ndarray:
     """A headerless sweep f32 [point, columns]: 4 for KITTI (x, y, z, reflectance), 5 for nuScenes (and ring)."""
     return read_records(path, np.dtype(("<f4", (columns,))))
+
+
+def _check_intensity(light: np.ndarray, path: Path) -> None:
+    """Coordinates in their place show that the columns are others: a file without a header cannot say so."""
+    if (below := light < 0).any():
+        row = int(np.argmax(below))
+        raise DataError(
+            f"{at(path)}: the intensity of point {row} is {light[row]:g}; need 0 or more. A .bin has x, y, z and "
+            "intensity, float32. Are these x, y, z alone? Write them as an .npy [points, 3]."
+        )
 
 
 def guess_scale(light: np.ndarray) -> np.ndarray:
