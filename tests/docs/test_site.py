@@ -144,7 +144,7 @@ def test_every_public_name_is_in_the_reference(site, package):
 def test_fields_are_explained_by_the_comments_beside_them(site):
     text = text_of(site / "api" / "samplers.html")
     assert "receiver: what it does about impulses and jammers; None trusts every block" in text
-    assert "step_size: StepSize | float" in text  # what may be passed, not what is kept
+    assert "step_size: StepSize | ArrayLike" in text  # what may be passed, not what is kept
 
 
 def test_what_samplers_tell_is_in_the_reference():
