@@ -94,7 +94,7 @@ def test_methods_and_blocks_can_be_chosen(tmp_path):
 
 
 def test_the_methods_on_offer_are_those_of_section_b():
-    case = make_case(2, 2, 16)
+    case = make_case(3, 2, 16)
     assert get_args(BenchMethod) == tuple(make_samplers(case, ring(3), 20.0))
 
 
