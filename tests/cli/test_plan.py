@@ -8,6 +8,7 @@ from rich.console import Console
 
 from airbayes.cli.plan import BUDGET_ONLY
 from airbayes.cli.plan_ranges import PLAN_RANGES, option_name
+from airbayes.cli.plan_tables import si
 
 
 def test_tables_picture_and_json(tmp_path, capsys):
@@ -122,6 +123,16 @@ def test_numbers_as_people_write_them(capsys):
     assert "One iteration at −3 dBm an agent, 1 MHz: " in text  # what the energy rests on
     assert run("plan", "ring", "--distance-m", "0.05", "--carrier-hz", "6e9") == 0
     assert "0.05 m" in capsys.readouterr().out
+    written = {
+        0.0041: "4.1 ms",
+        0.9996: "1 s",
+        999.4: "999 s",
+        999.6: "1 ks",
+        1000.0: "1 ks",
+        -0.9996: "-1 s",
+        0.0: "0 s",
+    }
+    assert {value: si(value, "s") for value in written} == written
 
 
 @pytest.mark.parametrize("width", [60, 80])

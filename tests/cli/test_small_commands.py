@@ -258,7 +258,7 @@ def test_claims_looks_at_all_folders_before_it_scores_one(capsys, tmp_path: Path
 
 def test_a_place_that_cannot_be_written_is_told_before_any_work(capsys, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("airbayes.cli.plan._plan", lambda *_: pytest.fail("it began to work"))
+    monkeypatch.setattr("airbayes.cli.plan.make_plan", lambda *_: pytest.fail("it began to work"))
     Path("plain").write_text("")
     for command in (["plan", "ring"], ["new", "study"], ["bench"]):
         for out in ("plain", "plain/below/it", "/proc/below"):

@@ -186,5 +186,6 @@ def si(value: float, unit: str) -> str:
     """Three digits and a prefix: 0.0041 s is 4.09 ms."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {unit}"
-    power = min(max(math.floor(math.log10(abs(value)) / 3), -4), 4)
+    rounded = float(f"{value:.3g}")  # before the prefix is chosen: 0.9996 s is 1 s, not 1e+03 ms
+    power = min(max(math.floor(math.log10(abs(rounded)) / 3), -4), 4)
     return f"{value / 1000.0**power:.3g} {'pnµm kMGT'[power + 4].strip()}{unit}"
