@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.cli.fitted_table import print_fitted
-from airbayes.cli.plan_tables import decibels, eigenvalue_text, weight_text
+from airbayes.cli.plan_tables import decibels, eigenvalue_text, from_to, weight_text
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
@@ -136,8 +136,7 @@ def _print_top_t(builder: Builder, console: Console) -> None:
         row = []
         for snr in config.channel.snr_db:
             values = top_t_of(config, graph, params, snr)
-            low, high = int(values.min()), int(values.max())
-            row.append(f"{low}" if low == high else f"{low} to {high}")
+            row.append(from_to(int(values.min()), int(values.max())))
         table.add_row(name, *row)
     print_fitted(table, console)
     console.print("t = 0 means that not one coordinate fits into a block: the agents learn alone.\n")

@@ -63,7 +63,9 @@ def _exit_code(args: list[str]) -> int:
         sys.stderr.write(_message(error))
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("\nStopped at once. A run goes on from its last saved state: give the same command again.\n")
+        has_state = args[:1] == ["run"] and "--dry-run" not in args
+        hint = " A run goes on from its last saved state: give the same command again." if has_state else ""
+        sys.stderr.write(f"\nStopped at once.{hint}\n")
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         for stream in (sys.stdout, sys.stderr):  # it may have read both

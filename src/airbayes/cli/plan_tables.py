@@ -57,7 +57,7 @@ def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
         title="Mixing, and the power limit: above the transition SNR a typical θ is sent at full gain",
     )
     for plan in graphs:
-        degrees = _from_to(plan.min_degree, plan.max_degree)
+        degrees = from_to(plan.min_degree, plan.max_degree)
         if math.isnan(plan.edge_weight):
             table.add_row(plan.name, f"{plan.agents:,}", degrees, "per link", "", "", "", "needs one weight")
             continue
@@ -135,7 +135,7 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
             point.graph,
             true_minus(f"{point.snr_db:.4g} dB"),
             _coloured(point.q_dsgd, point.q_dsgd),
-            _from_to(*point.top_t),
+            from_to(*point.top_t),
             f"{point.consensus_step:.2g}",
         )
     print_fitted(table, console)
@@ -174,7 +174,7 @@ def _print_costs(points: list[PointPlan], options: "PlanOptions", console: Conso
     )
 
 
-def _from_to(low: int, high: int) -> str:
+def from_to(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
