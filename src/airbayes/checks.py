@@ -61,6 +61,17 @@ def checked(what: str, rule: Rule, fix: str = "", dtype: Any = jnp.float32) -> C
     return convert
 
 
+def one_number(what: str, value: ArrayLike) -> Array:
+    """What the whole network shares, where it is used; an array of them would meet the wrong axis without a word."""
+    number = jnp.asarray(value)
+    if number.shape:
+        raise AirbayesError(
+            f"{what} must be one number for all agents, got shape {list(number.shape)}. To run several, make the "
+            "sampler inside the function that jax.vmap maps over them."
+        )
+    return number
+
+
 def check_count(what: str, value: object, least: int = 1, fix: str = "") -> None:
     """Refuse what is no whole number, or a smaller one."""
     if not isinstance(value, int | np.integer) or value < least:

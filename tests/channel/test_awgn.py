@@ -1,11 +1,12 @@
 """The AWGN channel: units, noise law, errors."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
-from airbayes.channel import AWGN, NoisyGainAWGN, db_to_linear, linear_to_db
+from airbayes.channel import AWGN, ImpulsiveNoise, NoisyGainAWGN, db_to_linear, linear_to_db
 from airbayes.errors import AirbayesError
 
 
@@ -29,6 +30,13 @@ def test_noise_is_gaussian_of_variance_n0_and_independent_between_agents():
     for row in z:
         assert stats.kstest(row, "norm").pvalue > 1e-4
     assert abs(np.mean(z[0] * z[1])) < stats.norm.isf(5e-5) / np.sqrt(50_000)
+
+
+def test_cells_of_other_snr_run_in_one_vmap():
+    made = jax.vmap(lambda snr: NoisyGainAWGN(snr, snr / 100))(jnp.array([0.0, 10.0]))
+    np.testing.assert_allclose(made.noise_power, [1.0, 0.1], rtol=1e-6)
+    np.testing.assert_allclose(made.gain_std, [0.0, 0.1], rtol=1e-6)
+    assert jax.vmap(lambda rate: ImpulsiveNoise(AWGN(10.0), rate, rate))(jnp.array([0.0, 0.1])).rate.shape == (2,)
 
 
 def test_gain_errors_have_their_standard_deviation():

@@ -99,6 +99,11 @@ def test_equal_agents_are_at_distance_exactly_zero():
     assert float(jax.jit(consensus_distance)(jnp.stack([theta] * 7))) == 0.0
 
 
+def test_distance_of_arrays_on_the_device_is_computed_in_float64():
+    mean, cov = jnp.zeros(2), jnp.eye(2)
+    assert w2_gaussians(mean, cov, mean, cov * 3) == pytest.approx(np.sqrt(2) * (np.sqrt(3) - 1), rel=1e-14)
+
+
 def test_consensus_distance_vmaps():
     theta = jnp.asarray(np.random.default_rng(5).normal(size=(3, 4, 10)), jnp.float32)
     looped = jnp.stack([consensus_distance(each) for each in theta])

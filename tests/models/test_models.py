@@ -45,6 +45,12 @@ def test_padding_has_no_weight_and_counts_are_kept():
     assert float(pool_agents(data).count[0]) == 12
 
 
+def test_padding_repeats_an_example_so_that_no_likelihood_meets_zeros():
+    data = stack_agents([np.ones((2, 1), np.float32), np.full((1, 1), 2, np.float32)], [np.ones(2), np.ones(1)])
+    power_law = Posterior(lambda theta, x, y: -jnp.log(x[:, 0]) * theta[0], GaussianPrior(), 2)
+    np.testing.assert_allclose(FullGradient(power_law)(None, jnp.zeros((2, 1)), data), [[0.0], [np.log(2)]], rtol=1e-6)
+
+
 def test_bad_agent_data_names_the_agent():
     with pytest.raises(AirbayesError, match="Agent 1 has 2 inputs and 3 targets"):
         stack_agents([np.zeros((2, 1))] * 2, [np.zeros(2), np.zeros(3)])
@@ -250,6 +256,10 @@ MISTAKES = {
     "models.Posterior(line, prior, 2)": "log_likelihood must be a function such as model.log_likelihood, got a Linear",
     "models.Posterior(line.log_likelihood, models.GaussianPrior, 2)": "log_prior must be .*got the class GaussianPrior",
     "models.Posterior(line.log_likelihood, prior, 2.0)": "num_agents must be an integer from 1 on, got 2.0",
+    "gradient(models.Posterior(lambda t, x, y: x[:, 0], lambda t: -(t**2), 2))": r"log_prior gave shape \[2\].*jnp.sum",
+    "gradient(lambda theta, data: data.inputs @ theta)": r"The potential gave shape \[10\].*one number. Give jnp.sum",
+    "models.GaussianPrior(jnp.ones((2, 1)))(theta[0])": r"one per parameter, \[2\]; got shape \[2, 1\]",
+    "models.LaplacePrior(jnp.ones(2))(theta[0, :1])": r"one per parameter, \[1\]; got shape \[2\]",
     "batches((x, x))": "Mini-batches are drawn from models.stack_agents.*not from a tuple. .*models.FullGradient",
 }
 

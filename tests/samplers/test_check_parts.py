@@ -21,6 +21,8 @@ from airbayes import channel, models, network, power, samplers
 posterior = models.Posterior(models.LinearRegression(2).log_likelihood, models.GaussianPrior(), 5)
 g, ring = models.FullGradient(posterior), network.build_mixing(network.ring(5))
 radio, common, top = channel.AWGN(20.0), power.Common(), jnp.full(5, 2)
+def first(sampler): return sampler.step(jax.random.key(0), sampler.init(np.zeros((5, 5))), None)
+def own(keys, theta, data): return theta
 def start(theta): return samplers.DSGLD(g, ring, 1e-3).init(theta)
 """
 NO_GRADIENT = r"gradient must be a function .* such as models.FullGradient\(posterior\), got "
@@ -52,6 +54,10 @@ MISTAKES = {
     "start(jnp.zeros((5, 2), int))": "θ must be float32, got int32. Use theta.astype",
     "start(jnp.zeros((5, 2), jnp.float16))": "θ must be float32, got float16",
     "samplers.SGLD(g, 1e-3).init(jnp.zeros(2))": "two axes",
+    "first(samplers.DSGLD(own, ring, jnp.full(5, 1e-3)))": r"step size η must be one number .*shape \[5\].*jax.vmap",
+    "first(samplers.DSGHMC(own, ring, 1e-3, jnp.ones(5)))": "friction γ must be one number for all agents",
+    "first(samplers.QDSGD(own, ring, top, 1e-3, jnp.ones(5)))": "consensus step γ must be one number for all agents",
+    "channel.AWGN(np.array([0.0, 20.0]))": r"SNR in dB must be one number for all agents, got shape \[2\]",
 }
 
 

@@ -96,6 +96,16 @@ def test_shapes_dtypes_and_step_count(name):
     assert not bool(jnp.array_equal(after.theta, before.theta))
 
 
+@pytest.mark.parametrize("name", ["dsgld", "cd-common", "dsghmc", "q-memory"])
+def test_theta_has_the_float_type_of_jax(name):
+    sampler = SAMPLERS[name]
+    assert sampler.init(start()).theta.dtype == jnp.float32
+    with jax.enable_x64(True):
+        before = sampler.init(start().astype(jnp.float32))
+        after, _ = jax.eval_shape(sampler.step, jax.random.key(0), before, DATA)
+    assert after.theta.dtype == before.theta.dtype == jnp.float64
+
+
 @most
 def test_jit_equals_no_jit(name):
     sampler, key = SAMPLERS[name], jax.random.key(1)

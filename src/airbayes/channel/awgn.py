@@ -8,16 +8,19 @@ from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
 from airbayes.channel.decibel import db_to_linear
+from airbayes.checks import known, one_number
 from airbayes.errors import AirbayesError
 from airbayes.keys import normal_rows
 
 
-def _noise_power(snr_db: float, power: float) -> float:
-    """N0 = P/SNR, after checking that both make sense."""
-    if not (power > 0 and math.isfinite(power)):
+def _noise_power(snr_db: float | Array, power: float | Array) -> float | Array:
+    """N0 = P/SNR, after checking that both make sense, where they are known: cells of other SNR run in one vmap."""
+    one_number("The SNR in dB", snr_db)
+    one_number("Transmit power P", power)
+    if known(power) is not None and not (power > 0 and math.isfinite(power)):
         raise AirbayesError(f"Transmit power P must be positive and finite, got {power}.")
     snr = db_to_linear(snr_db)
-    if not (0 < snr < math.inf):
+    if known(snr) is not None and not (0 < snr < math.inf):
         raise AirbayesError(
             f"A noisy channel needs a finite SNR, got {snr_db} dB. For ideal links use DSGLD instead of CD-DSGLD."
         )
@@ -30,7 +33,7 @@ class AWGN(Channel):
     power: Float[Array, ""]  # P, linear
     noise_power: Float[Array, ""]  # N0, linear
 
-    def __init__(self, snr_db: float, power: float = 1.0):
+    def __init__(self, snr_db: float | Array, power: float | Array = 1.0):
         self.noise_power = jnp.asarray(_noise_power(snr_db, power), jnp.float32)
         self.power = jnp.asarray(power, jnp.float32)
 
@@ -48,8 +51,8 @@ class NoisyGainAWGN(Channel):
     noise_power: Float[Array, ""]  # N0, linear
     gain_std: Float[Array, ""]  # σ, standard deviation of the gain error
 
-    def __init__(self, snr_db: float, gain_std: float, power: float = 1.0):
-        if not (gain_std >= 0 and math.isfinite(gain_std)):
+    def __init__(self, snr_db: float | Array, gain_std: float | Array, power: float | Array = 1.0):
+        if known(gain_std) is not None and not (gain_std >= 0 and math.isfinite(gain_std)):
             raise AirbayesError(f"gain_std must be zero or more, got {gain_std}.")
         self.noise_power = jnp.asarray(_noise_power(snr_db, power), jnp.float32)
         self.power = jnp.asarray(power, jnp.float32)

@@ -1,12 +1,16 @@
 """Decibels: x_dB = 10 log10(x) for power ratios."""
 
 import math
+from typing import Any
 
+from airbayes.checks import known
 from airbayes.errors import AirbayesError
 
 
-def db_to_linear(decibel: float) -> float:
-    """10^(dB/10). +inf dB is an ideal link; NaN is refused."""
+def db_to_linear(decibel: Any) -> Any:
+    """10^(dB/10) of one number, which may be traced. +inf dB is an ideal link; NaN is refused where it is known."""
+    if known(decibel) is None:
+        return 10.0 ** (decibel / 10.0)
     if math.isnan(decibel):
         raise AirbayesError("SNR is NaN dB. Give a number such as 20, or leave it out for ideal links.")
     return 10.0 ** (decibel / 10.0) if decibel < 3000 else math.inf

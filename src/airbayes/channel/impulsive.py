@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
+from airbayes.checks import known
 from airbayes.errors import AirbayesError
 
 
@@ -25,10 +26,10 @@ class ImpulsiveNoise(Channel):
     rate: Float[Array, ""]  # ε, probability of an impulse in a channel use
     ratio: Float[Array, ""]  # K, power of an impulse over N0, linear
 
-    def __init__(self, base: Channel, rate: float, ratio: float):
-        if not 0 <= rate <= 1:
+    def __init__(self, base: Channel, rate: float | Array, ratio: float | Array):
+        if known(rate) is not None and not 0 <= rate <= 1:
             raise AirbayesError(f"The rate of impulses is a probability, 0 to 1, got {rate}.")
-        if not (ratio >= 0 and math.isfinite(ratio)):
+        if known(ratio) is not None and not (ratio >= 0 and math.isfinite(ratio)):
             raise AirbayesError(f"The power of impulses over N0 must be zero or more (linear), got {ratio}.")
         self.base, self.power, self.noise_power = base, base.power, base.noise_power
         self.rate, self.ratio = jnp.asarray(rate, jnp.float32), jnp.asarray(ratio, jnp.float32)

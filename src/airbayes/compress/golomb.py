@@ -92,7 +92,9 @@ def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Arra
     """
     m = mask.size
     stored = jnp.pad(mask, (0, max(0, BLOCK - m)))
-    place, blocks = jnp.arange(BLOCK), -(-m // BLOCK)
+    place, blocks = jnp.arange(BLOCK, dtype=jnp.int32), -(-m // BLOCK)
+
+    ends = np.int32(0), np.int32(blocks)  # 32 bits in 64-bit JAX, too
 
     def block_at(index: Int[Array, ""]) -> tuple[Int[Array, " place"], Bool[Array, " place"], Bool[Array, " place"]]:
         """Where its places lie, what they hold, and which count: the last block begins early, to fit."""
@@ -102,9 +104,9 @@ def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Arra
 
     def add(index: Int[Array, ""], total: Int[Array, ""]) -> Int[Array, ""]:
         _, held, counts = block_at(index)
-        return total + jnp.sum(held & counts)
+        return total + jnp.sum(held & counts, dtype=jnp.int32)
 
-    count = partial(lax.fori_loop, 0, blocks, add, jnp.zeros((), jnp.int32))
+    count = partial(lax.fori_loop, *ends, add, jnp.zeros((), jnp.int32))
     total = lax.platform_dependent(cpu=count, default=lambda: jnp.sum(mask, dtype=jnp.int32))
     rest = 2 * total > m  # then the places that are not set are coded
     m_golomb = _parameter(jnp.minimum(total, m - total), m)
@@ -117,10 +119,12 @@ def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Arra
         before, last = _previous(coded)
         gap = where - jnp.where(before < 0, latest, where[0] + before) - 1
         length = _word_length(gap, m_golomb, m)
-        return jnp.where(last < 0, latest, where[0] + last), bits + jnp.sum(jnp.where(coded, length, 0))
+        return jnp.where(last < 0, latest, where[0] + last), bits + jnp.sum(
+            jnp.where(coded, length, 0), dtype=jnp.int32
+        )
 
     nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.int32)
-    return _header(m) + lax.fori_loop(0, blocks, code, nothing)[1], total
+    return _header(m) + lax.fori_loop(*ends, code, nothing)[1], total
 
 
 def golomb_length_at(

@@ -16,26 +16,31 @@ INDEFINITE = 1e-3  # tolerated −λ_min/λ_max and asymmetry; sampled float32 c
 
 
 def w2_gaussians(
-    mean1: Float[np.ndarray, "*#batch dim"],
-    cov1: Float[np.ndarray, "*#batch dim dim"],
-    mean2: Float[np.ndarray, "*#batch dim"],
-    cov2: Float[np.ndarray, "*#batch dim dim"],
+    mean1: Float[np.ndarray | Array, "*#batch dim"],
+    cov1: Float[np.ndarray | Array, "*#batch dim dim"],
+    mean2: Float[np.ndarray | Array, "*#batch dim"],
+    cov2: Float[np.ndarray | Array, "*#batch dim dim"],
 ) -> Float[np.ndarray, "..."]:
     """The 2-Wasserstein distance W2 of N(m₁, C₁) and N(m₂, C₂), in the unit of the vectors.
 
     Leading dimensions broadcast. Covariances may be singular, or indefinite by rounding (negative eigenvalues
     count as zero). Where an input is not finite neither is W2: one diverged cell does not stop the others.
     """
+    mean1, cov1, mean2, cov2 = (np.asarray(part, np.float64) for part in (mean1, cov1, mean2, cov2))
     root1, root2 = _square_root(cov1, "first"), _square_root(cov2, "second")
     with np.errstate(invalid="ignore", over="ignore"):
         left, _, right = np.linalg.svd(np.nan_to_num(root2 @ root1))
         spread = root1 - root2 @ (left @ right)
-        shift = mean1.astype(np.float64) - mean2
+        shift = mean1 - mean2
         return np.asarray(np.sqrt(np.sum(shift**2, axis=-1) + np.sum(spread**2, axis=(-2, -1))))
 
 
 def consensus_distance(theta: Float[Array, "agent param"]) -> Float[Array, ""]:
     """sqrt(mean_k ‖θ_k − θ̄‖²/m): the rms disagreement of a parameter; exactly 0 when all agents are equal."""
+    if theta.ndim != 2:
+        raise AirbayesError(
+            f"θ must be [agent, param], got shape {list(theta.shape)}. Of several steps or chains: jax.vmap(...)."
+        )
     from_first = theta - theta[0]  # shifting by one agent keeps the rounding of the mean out
     return rms((from_first - jnp.mean(from_first, axis=0)).ravel())
 
@@ -48,7 +53,7 @@ def rms(theta: Float[Array, "*agent param"]) -> Float[Array, "*agent"]:
 def _square_root(cov: Float[np.ndarray, "*batch dim dim"], which: str) -> Float[np.ndarray, "*batch dim dim"]:
     """C^½, symmetric; NaN where C is not finite."""
     finite = np.isfinite(cov).all((-2, -1), keepdims=True)
-    cov = np.where(finite, cov.astype(np.float64), 0.0)
+    cov = np.where(finite, cov, 0.0)
     values, vectors = np.linalg.eigh((cov + np.swapaxes(cov, -1, -2)) / 2)
     scale = np.abs(values).max(-1)
     asymmetry = np.abs(cov - np.swapaxes(cov, -1, -2)).max((-2, -1))

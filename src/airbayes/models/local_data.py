@@ -42,8 +42,8 @@ def stack_agents(inputs: list, targets: list, length: int = 0, num_classes: int 
     longest = max(length, *counts)
 
     def padded(rows: np.ndarray) -> np.ndarray:
-        rows = np.asarray(rows)
-        return np.pad(rows, [(0, longest - len(rows))] + [(0, 0)] * (rows.ndim - 1))
+        # With the last example again, not with zeros: a likelihood need not be finite there, and 0·NaN is NaN.
+        return np.asarray(rows)[np.minimum(np.arange(longest), len(rows) - 1)]
 
     stacked, real = np.stack([padded(rows) for rows in targets]), np.arange(longest) < np.array(counts)[:, None]
     if num_classes is not None:

@@ -42,8 +42,12 @@ class Posterior(eqx.Module):
                 f"log_likelihood gave shape {list(jnp.shape(each))} for {data.weights.shape[-1]} examples; it must "
                 f"give one number each. Are the targets, {list(data.targets.shape)}, a column? Give targets[:, 0]."
             )
-        log_likelihood = jnp.sum(data.weights * each)
-        return -log_likelihood - self.log_prior(theta) / self.num_agents
+        log_prior = self.log_prior(theta)
+        if jnp.shape(log_prior):
+            raise AirbayesError(
+                f"log_prior gave shape {list(jnp.shape(log_prior))}; it must give one number. Give jnp.sum of it."
+            )
+        return -jnp.sum(data.weights * each) - log_prior / self.num_agents
 
     def check_data(self, theta: Float[Array, "agent param"], data: object) -> None:
         """Refuse data that are not ours, and θ and labels that do not fit the model, where it is one of ours."""
@@ -71,6 +75,20 @@ def check_data(potential: Callable, theta: Float[Array, "agent param"], data: Py
         potential.check_data(theta, data)
 
 
+def _grad(potential: Callable) -> Callable:
+    """∇f, of a potential that gives one number."""
+
+    def one_number(theta: Float[Array, " param"], data: PyTree) -> Float[Array, ""]:
+        value = potential(theta, data)
+        if jnp.shape(value):
+            raise AirbayesError(
+                f"The potential gave shape {list(jnp.shape(value))}; f_k(θ) is one number. Give jnp.sum of it."
+            )
+        return value
+
+    return jax.grad(one_number)
+
+
 class FullGradient(eqx.Module):
     """∇f_k(θ_k) of every agent over all of its data. `potential` is any (θ, local data) → scalar; no key is used."""
 
@@ -80,11 +98,14 @@ class FullGradient(eqx.Module):
         self, keys: Key[Array, " agent"] | None, theta: Float[Array, "agent param"], data: PyTree
     ) -> Float[Array, "agent param"]:
         check_data(self.potential, theta, data)
-        return jax.vmap(jax.grad(self.potential))(theta, data)
+        return jax.vmap(_grad(self.potential))(theta, data)
 
 
 class MiniBatchGradient(eqx.Module):
-    """An unbiased estimate of ∇f_k from B examples drawn afresh at every step."""
+    """An unbiased estimate of ∇f_k from B examples drawn afresh at every step.
+
+    A potential of your own must multiply each example by `data.weights`, as `Posterior` does: they hold E_k/B.
+    """
 
     potential: Callable
     batch_size: int = eqx.field(static=True)  # B
@@ -100,6 +121,6 @@ class MiniBatchGradient(eqx.Module):
 
         def one_agent(key, row, local):
             batch = draw_minibatch(key, local, self.batch_size, replace=self.replace)
-            return jax.grad(self.potential)(row, batch)
+            return _grad(self.potential)(row, batch)
 
         return jax.vmap(one_agent)(keys, theta, data)

@@ -7,8 +7,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from airbayes.checks import POSITIVE, checked
+from airbayes.errors import AirbayesError
 
 _scale = checked("The scale s of a prior", POSITIVE, "inf is a flat prior.")
+
+
+def check_scale(scale: Float[Array, "..."], theta: Float[Array, " param"]) -> None:
+    """A column of scales would be broadcast with θ to a table, and the prior counted once for each."""
+    if scale.shape not in ((), theta.shape):
+        raise AirbayesError(
+            f"The scale s of a prior is one number, or one per parameter, {list(theta.shape)}; got shape "
+            f"{list(scale.shape)}."
+        )
 
 
 class Prior(eqx.Module):
@@ -25,6 +35,7 @@ class GaussianPrior(Prior):
     scale: Float[Array, "..."] = eqx.field(default=1.0, converter=_scale)
 
     def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
+        check_scale(self.scale, theta)
         return -0.5 * jnp.sum((theta / self.scale) ** 2)
 
 
@@ -34,4 +45,5 @@ class LaplacePrior(Prior):
     scale: Float[Array, "..."] = eqx.field(default=1.0, converter=_scale)
 
     def __call__(self, theta: Float[Array, " param"]) -> Float[Array, ""]:
+        check_scale(self.scale, theta)
         return -jnp.sum(jnp.abs(theta) / self.scale)

@@ -17,17 +17,18 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.channel import Channel, ImpulsiveNoise, Jammed
 from airbayes.channel.checks import check_gain_error, check_noise
+from airbayes.checks import one_number
 from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
 from airbayes.power import Gains, PowerPolicy, caps_of_rms, check_gains, receiver_scale, row_rms
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, check_theta
+from airbayes.samplers.check_parts import check_network, check_part, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
 from airbayes.samplers.receiver import Receiver
-from airbayes.samplers.step_size import StepSize, as_step_size
+from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
 
 def over_the_air_mix(
@@ -96,22 +97,23 @@ class CDDSGLD(Sampler[State]):
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
-        check_theta(theta, self.mixing)
+        theta = start_theta(theta, self.mixing)
         return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
         theta, step = state.theta, state.step
         agents, params = theta.shape
-        eta, w = self.step_size(step), self.mixing.edge_weight
+        eta, w = eta_at(self.step_size, step), self.mixing.edge_weight
         assert w is not None  # checked when the sampler was made
         grad = self.gradient(agent_keys(key, step, Purpose.BATCH, agents), theta, data)
 
         now = play_round(self.outage, self.faults, key, step, state.faults, theta, self.mixing)
         mask = now.mask
         honest = theta if now.state is None or now.state.sent is None else now.state.sent  # what power is planned for
-        beta = receiver_scale(self.channel.noise_power, eta)
+        power = one_number("The channel's power P", self.channel.power)
+        beta = receiver_scale(one_number("The channel's noise power N0", self.channel.noise_power), eta)
         rms = row_rms(honest)
-        caps = caps_of_rms(rms, w, self.channel.power, beta)
+        caps = caps_of_rms(rms, w, power, beta)
         if now.present is not None:  # who is away sends nothing and holds nobody back
             caps = jnp.where(now.present > 0, caps, jnp.inf)
         common = common_neighbours(self.mixing, mask) if self.policy.needs_common_neighbours else None
@@ -141,7 +143,7 @@ class CDDSGLD(Sampler[State]):
             "rho": gains.rho,
             # 1 where the block is DSGLD's: full gain over exact links, Gaussian noise, nothing clipped.
             "unit_gain": jnp.where(exact, gains.rho == 1.0, False).astype(jnp.float32),
-            "power_used": amplitude**2 / self.channel.power,  # ‖x_j‖²/(mP), at most 1
+            "power_used": amplitude**2 / power,  # ‖x_j‖²/(mP), at most 1
             **now.info(self.mixing),
             **doubts,
         }

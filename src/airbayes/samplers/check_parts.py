@@ -6,7 +6,10 @@
 Kinds and shapes only, which are known under jit and vmap, too.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from airbayes.checks import describe
 from airbayes.errors import AirbayesError, GraphError
@@ -49,8 +52,12 @@ def check_network(gradient: object, drift: object, mixing: object, outage: objec
         check_part("faults", faults, Faults, "samplers.Faults(late=samplers.Late(0.1, 3))")
 
 
-def check_theta(theta: object, mixing: AnyMixing | None = None) -> None:
-    """θ⁰ of every sampler; without a network it may have any number of rows."""
+def start_theta(theta: Any, mixing: AnyMixing | None = None) -> Float[Array, "agent param"]:
+    """θ⁰ of every sampler, as JAX's own kind of float; without a network it may have any number of rows.
+
+    That kind is float32, or float64 after `jax.config.update("jax_enable_x64", True)`: noise is drawn in it, so any
+    other θ would change its type in the first step, which a scan refuses.
+    """
     shape, dtype = getattr(theta, "shape", None), getattr(theta, "dtype", None)
     agents = "agents" if mixing is None else mixing.num_agents
     if shape is None or dtype is None:
@@ -67,6 +74,7 @@ def check_theta(theta: object, mixing: AnyMixing | None = None) -> None:
             f"θ has {shape[0]} rows, but the network has {agents} agents. Give one row per agent, "
             f"or build the mixing from a graph of {shape[0]} agents."
         )
+    return jnp.asarray(theta, float)
 
 
 def _posterior_of(gradient: object) -> Posterior | None:

@@ -12,15 +12,15 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from airbayes.checks import POSITIVE_FINITE, checked
+from airbayes.checks import POSITIVE_FINITE, checked, one_number
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_theta
+from airbayes.samplers.check_parts import check_network, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
-from airbayes.samplers.step_size import StepSize, as_step_size
+from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
 
 def momentum_update(
@@ -57,16 +57,17 @@ class DSGHMC(Sampler[MomentumState]):
         check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
 
     def init(self, theta: Float[Array, "agent param"]) -> MomentumState:
-        check_theta(theta, self.mixing)
+        theta = start_theta(theta, self.mixing)
         remembered = start_faults(self.faults, theta, self.mixing)
         return MomentumState(theta, first_step(), jnp.zeros_like(theta), faults=remembered)
 
     def step(self, key: Key[Array, ""], state: MomentumState, data: PyTree) -> tuple[MomentumState, Info]:
         agents, params = state.theta.shape
-        eta = self.step_size(state.step)
+        eta = eta_at(self.step_size, state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
-        nu = momentum_update(state.nu, self.drift(grad, eta), xi, eta, self.friction)
+        friction = one_number("The friction γ", self.friction)
+        nu = momentum_update(state.nu, self.drift(grad, eta), xi, eta, friction)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, state.theta, self.mixing)
         mixed = mix(state.theta, self.mixing, now.mask, now.sent)
         info = {"eta_grad_norm": eta * row_norms(grad), **now.info(self.mixing)}

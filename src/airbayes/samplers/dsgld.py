@@ -14,11 +14,11 @@ from jaxtyping import Array, Float, Key, PyTree
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_theta
+from airbayes.samplers.check_parts import check_network, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
-from airbayes.samplers.step_size import StepSize, as_step_size
+from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
 
 def dsgld_update(
@@ -45,12 +45,12 @@ class DSGLD(Sampler[State]):
         check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
-        check_theta(theta, self.mixing)
+        theta = start_theta(theta, self.mixing)
         return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
         agents, params = state.theta.shape
-        eta = self.step_size(state.step)
+        eta = eta_at(self.step_size, state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, state.theta, self.mixing)
         mixed = mix(state.theta, self.mixing, now.mask, now.sent)

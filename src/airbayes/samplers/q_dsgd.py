@@ -16,18 +16,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from airbayes.checks import NOT_NEGATIVE, checked
+from airbayes.checks import NOT_NEGATIVE, checked, one_number
 from airbayes.compress import Compressor, TopTQSGD
 from airbayes.compress.checks import check_top_t, held_to_contract
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, check_theta
+from airbayes.samplers.check_parts import check_network, check_part, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
-from airbayes.samplers.step_size import StepSize, as_step_size
+from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
 Mode = Literal["memory", "own-value", "zero-fill"]
 MODES = get_args(Mode)
@@ -92,12 +92,12 @@ class QDSGD(Sampler[MemoryState]):
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> MemoryState:
-        check_theta(theta, self.mixing)
+        theta = start_theta(theta, self.mixing)
         return MemoryState(theta, first_step(), theta, faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: MemoryState, data: PyTree) -> tuple[MemoryState, Info]:
         theta, agents = state.theta, len(state.theta)
-        eta = self.step_size(state.step)
+        eta = eta_at(self.step_size, state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
         move = -eta * self.drift(grad, eta)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, theta, self.mixing)
@@ -112,9 +112,10 @@ class QDSGD(Sampler[MemoryState]):
 
         memory = state.memory
         if self.mode == "memory":
+            gamma = one_number("The consensus step γ", self.consensus_step)
             # A late message is not sent at all, and x̂ stays what it was for everyone.
             memory = memory + (received if now.fresh is None else received * now.fresh[:, None])
-            theta_next = memory_update(theta + move, memory, self.consensus_step, self.mixing, mask)
+            theta_next = memory_update(theta + move, memory, gamma, self.mixing, mask)
         elif self.mode == "own-value":
             theta_next = own_value_update(theta, received, self.mixing, mask) + move
         else:

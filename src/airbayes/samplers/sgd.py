@@ -12,9 +12,9 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_rows, check_theta
+from airbayes.samplers.check_parts import check_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
-from airbayes.samplers.step_size import StepSize, as_step_size
+from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
 
 def sgd_update(
@@ -35,11 +35,11 @@ class SGD(Sampler[State]):
         check_rows(self.gradient, self.drift)
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
-        check_theta(theta)
+        theta = start_theta(theta)
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
-        eta = self.step_size(state.step)
+        eta = eta_at(self.step_size, state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, len(state.theta)), state.theta, data)
         theta = sgd_update(state.theta, self.drift(grad, eta), eta)
         return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}

@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_rows, check_theta
+from airbayes.samplers.check_parts import check_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
-from airbayes.samplers.step_size import StepSize, as_step_size
+from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
 
 def sgld_update(
@@ -40,12 +40,12 @@ class SGLD(Sampler[State]):
         check_rows(self.gradient, self.drift)
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
-        check_theta(theta)
+        theta = start_theta(theta)
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
         agents, params = state.theta.shape
-        eta = self.step_size(state.step)
+        eta = eta_at(self.step_size, state.step)
         grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
         theta = sgld_update(state.theta, self.drift(grad, eta), xi, eta)

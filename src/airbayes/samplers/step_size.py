@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from airbayes.checks import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, POSITIVE_FINITE, checked
+from airbayes.checks import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, POSITIVE_FINITE, checked, one_number
 
 _eta = checked("The step size η", POSITIVE_FINITE, "Give a number such as 1e-3, or a StepSize.")
 
@@ -56,3 +56,8 @@ class CosineCycles(StepSize):
 def as_step_size(eta: StepSize | ArrayLike) -> StepSize:
     """A number means a constant step size."""
     return eta if isinstance(eta, StepSize) else Constant(eta)
+
+
+def eta_at(step_size: StepSize, step: Int[Array, ""]) -> Float[Array, ""]:
+    """η at this step, one for the whole network; a user's own StepSize may give a Python number."""
+    return one_number("The step size η", step_size(step))
