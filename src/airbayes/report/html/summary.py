@@ -150,7 +150,7 @@ def _warnings(run: Run) -> list[str]:
     if words := partition_words(run.dataset, show_topology):
         found.append(words)
     if any(variant.startswith("cd_") for variant in run.variants) and "power_used_mean" not in run.dataset:
-        found.append("No CD-DSGLD run ended well: nothing is known of its power, its gains and the transition.")
+        found.append("No CD-DSGLD run ended well: nothing was measured of its power and its gains.")
     tuning = run.dataset.attrs.get("evaluated_on") == "validation"
     if not run.claims and not run.linear and not tuning and not missing_for_claims(run.dataset):
         graphs = ", ".join(GRAPHS)
