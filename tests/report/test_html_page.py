@@ -274,6 +274,20 @@ def test_an_observed_transition_lies_between_measured_snrs(share, predicted, say
     assert crossing_words(crossing([0.0, 5.0, 10.0], np.array(share)), predicted) == says
 
 
+def test_a_predicted_transition_is_told_where_every_run_diverged():
+    run = small_run(RESULTS / "paper")
+    lost = run.dataset.drop_vars(
+        [name for name in run.dataset.data_vars if str(name).startswith(("unit_gain", "power_used"))]
+    )
+    run = dataclasses.replace(run, dataset=lost)
+    section = transition_section(run)
+    assert section is not None
+    assert [row[0] for row in section.tables[0].rows] == run.topologies
+    assert section.tables[0].rows[0][1] == f"{run.transition('full'):.1f} dB"
+    assert "nothing was observed" in section.text
+    assert any("nothing was measured of its power" in each for each in summarise(run).warnings)
+
+
 def test_lines_and_grids_are_drawn_as_such():
     row = _layout(line(5))
     assert row[:, 1].tolist() == [0] * 5

@@ -14,12 +14,19 @@ from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import short
 
 HALF = 0.5
+TITLE = "Where the power limit begins to bite"
+MEANING = (
+    "A model with large numbers in it needs a loud signal; below a certain radio quality, the transition SNR, it no "
+    "longer fits the power limit and must be sent with less gain. "
+)
 
 
 def transition_section(run: Run) -> Section | None:
     policies = [variant for variant in run.variants if variant.startswith("cd_")]
-    if not policies or "unit_gain_mean" not in run.dataset or run.scenarios:
+    if not policies or run.scenarios:
         return None
+    if "unit_gain_mean" not in run.dataset:
+        return _only_predicted(run)
     full_gain = Metric("unit_gain_mean", "Share of messages at full gain", 0.0, 1.0, per_agent=False)
     figure = against_snr(run, [full_gain], "Share of messages sent at full gain, against SNR", variants=policies)
     if figure is None:
@@ -37,7 +44,7 @@ def transition_section(run: Run) -> Section | None:
                 (
                     show_topology(topology),
                     Cell(short(variant), variant),
-                    "–" if predicted is None else f"{predicted:.1f} dB".replace("-", "−"),
+                    "–" if predicted is None else _decibels(predicted),
                     _from_rms(run, topology, rms),
                     crossing_words(crossing(run.snrs, share), predicted),
                     decimals(rms),
@@ -51,9 +58,8 @@ def transition_section(run: Run) -> Section | None:
     drawn = any("upright" in panel for frame in figure.frames.values() for panel in frame)
     return Section(
         "transition",
-        "Where the power limit begins to bite",
-        "A model with large numbers in it needs a loud signal; below a certain radio quality, the transition SNR, "
-        "it no longer fits the power limit and must be sent with less gain. "
+        TITLE,
+        MEANING
         + ("The dotted line is where theory puts that point before the run. " if drawn else "")
         + "The curves show how many messages really went out at full gain.",
         (figure,),
@@ -72,6 +78,28 @@ def transition_section(run: Run) -> Section | None:
             else "",
         ),
     )
+
+
+def _only_predicted(run: Run) -> Section | None:
+    """No channel-driven run ended well: what theory said before them is known all the same."""
+    if not run.transitions:
+        return None
+    rows = tuple(
+        (show_topology(name), _decibels(predicted))
+        for name in run.topologies
+        if (predicted := run.transition(name)) is not None
+    )
+    return Section(
+        "transition",
+        TITLE,
+        f"{MEANING}The table says where theory puts that point before the run; no CD-DSGLD run ended well, so nothing "
+        "was observed.",
+        tables=(Table("Transition SNR, predicted", ("graph", "predicted"), rows),),
+    )
+
+
+def _decibels(snr: float) -> str:
+    return f"{snr:.1f} dB".replace("-", "−")
 
 
 def _without(place: int, row: tuple) -> tuple:
@@ -113,4 +141,4 @@ def _from_rms(run: Run, topology: str, rms: float) -> str:
     if found is None or not isinstance(found[1], float) or not math.isfinite(rms) or rms <= 0:
         return "–"
     snr = transition_snr_db(found[1], run.config.sampling.eta, rms)
-    return f"{snr:.1f} dB".replace("-", "−") if math.isfinite(snr) else "–"
+    return _decibels(snr) if math.isfinite(snr) else "–"
