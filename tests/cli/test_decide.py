@@ -174,7 +174,7 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     assert run("predict", "run", "odd.npz", "--max-error", "0.001") == 0
     captured = capsys.readouterr()
     assert "nothing is answered: 90 validation instances; 0.1 % needs 4,699 even without an error." in captured.err
-    assert "0 answered (coverage 0.0%, never answers)" in captured.out
+    assert "0 answered (coverage 0.0 %, never answers)" in captured.out
     assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
     assert "both choose the threshold" in capsys.readouterr().err
 

@@ -21,7 +21,7 @@ from airbayes.experiment.prediction_files import Part
 from airbayes.experiment.trained import Trained
 from airbayes.metrics.conformal import calibrate, prediction_sets, scores_for
 from airbayes.metrics.selective import least_for_risk
-from airbayes.text import plural
+from airbayes.text import percent, plural
 
 if TYPE_CHECKING:
     from airbayes.cli.predict import PredictOptions
@@ -51,7 +51,7 @@ def _threshold(held: Part, promise: Promise, notes: Console) -> float:
         notes.print(f"No threshold can promise that, so nothing is answered: {why}.", markup=False)
     else:
         where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32
-        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {chosen.bound:.1%}"
+        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {percent(chosen.bound, 1)}"
         notes.print(f"Threshold from {_about(held)}: {text}.", markup=False)
     # Answers need a confidence above the threshold, a float32: the next one is the least that answers.
     least = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))

@@ -22,7 +22,7 @@ from airbayes.files import write_text
 from airbayes.metrics.conformal import SET_KINDS, SetKind, calibrate, coverage_interval, prediction_sets, scores_for
 from airbayes.metrics.ood import uncertainty_scores
 from airbayes.metrics.selective import Threshold, least_for_risk, risk_coverage, threshold_for_risk
-from airbayes.text import plural
+from airbayes.text import percent, plural
 
 CURVE_POINTS = 200  # of a risk-coverage curve, at most
 CALIBRATION_SEED, TEST_SEED, VIEW_SEED = 1, 2, 0  # of what is random: u of APS, and the view of each object
@@ -87,7 +87,7 @@ def chosen_threshold(held: Part, promise: Promise) -> Threshold:
 def why_never(count: int, needed: int, max_error: float) -> str:
     """Which of the two it is, too few validation objects or too many errors, and how far away the promise is."""
     held = plural(count, "validation instance")
-    least = f"{100 * max_error:g} % needs {needed:,} even without an error"
+    least = f"{percent(max_error, None)} needs {needed:,} even without an error"
     return f"{held}; {least}" if count < needed else f"too many errors on the {held} ({least})"
 
 

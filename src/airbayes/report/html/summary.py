@@ -9,7 +9,7 @@ from airbayes.experiment.dataset import NO_TOPOLOGY, STATUS_CODES
 from airbayes.experiment.trained import TRUST
 from airbayes.report.claims import GRAPHS, missing_for_claims
 from airbayes.report.files import RHAT_LIMIT, partition_words
-from airbayes.report.html.numbers import decibels, decimals, percent
+from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.parts import Cell, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.claims import TONES
@@ -18,7 +18,7 @@ from airbayes.report.html.sections.gaussian import width_words
 from airbayes.report.html.sections.strange import strange_words
 from airbayes.report.paired import MIN_SEEDS
 from airbayes.report.style import is_radio, short
-from airbayes.text import plural
+from airbayes.text import percent, plural
 
 MAX_PLACES = 4  # graphs named where a method collapses
 GAINS = {"optimal": "optimal gains", "common": "common gain"}
@@ -183,7 +183,7 @@ def _at(run: Run, variant: str, snr: float) -> str:
     if guessing == scored:
         return f"{short(variant)} guesses"
     some = f" (of its {scored} runs {guessing} {'guesses' if guessing == 1 else 'guess'})" if guessing else ""
-    return f"{short(variant)} is right in {100 * accuracy:.0f} % of cases with an ECE of {ece:.2f}{some}"
+    return f"{short(variant)} is right in {percent(accuracy)} of cases with an ECE of {ece:.2f}{some}"
 
 
 def _collapsed(run: Run) -> dict[str, dict[str, str]]:

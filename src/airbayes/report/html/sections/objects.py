@@ -14,6 +14,7 @@ from airbayes.report.html.parts import Control, Figure, Panel, Section
 from airbayes.report.html.predicted import at_best_link, read_part, stored_cells
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label
+from airbayes.text import percent
 
 EACH = 3  # objects of a kind
 MAX_POINTS = 220  # of a cloud
@@ -85,7 +86,7 @@ def _panel(run: Run, part: Part, objects: ObjectSet, variant: str, row: int, kin
         "type": "cloud",
         "method": variant,
         "title": f"{kind}: {names[truth]}",
-        "under": f"{said}, {100 * float(probabilities[called]):.0f} % sure"
+        "under": f"{said}, {percent(float(probabilities[called]))} sure"
         + (f", mutual information {doubt:.2f} nats" if doubt > 0 else ""),
         "points": (100 * (cloud - cloud.mean(axis=0))).round().astype(int).ravel().tolist(),
         "probabilities": [[names[k], round(float(probabilities[k]), 4), k == truth] for k in shown],
