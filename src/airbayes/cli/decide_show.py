@@ -54,7 +54,7 @@ def _print_threshold(record: dict, console: Console) -> None:
     asked = f"At most {wrong} wrong answers, with probability {probability}"
     if found["answers"] == "never":
         held = record["objects"]["validation_instances"]
-        why = why_never(held, found["validation_needed"], promise["max_error"])
+        why = why_never(held, found["validation_needed"], promise["max_error"], found["least_error"])
         console.print(f"{asked}: cannot be promised, so never answer. {why[0].upper()}{why[1:]}.\n", markup=False)
         return
     when = "always answer" if found["answers"] == "always" else f"answer above a confidence of {found['value']:.4f}"

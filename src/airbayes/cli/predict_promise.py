@@ -13,6 +13,7 @@ from airbayes.experiment.decisions import (
     USUAL,
     Promise,
     chosen_threshold,
+    least_error,
     one_view_each,
     why_never,
 )
@@ -47,7 +48,8 @@ def promised(
 def _threshold(held: Part, promise: Promise, notes: Console) -> float:
     chosen = chosen_threshold(held, promise)
     if chosen.answered == 0:
-        why = why_never(len(held), least_for_risk(promise.max_error, promise.delta), promise.max_error)
+        needed = least_for_risk(promise.max_error, promise.delta)
+        why = why_never(len(held), needed, promise.max_error, least_error(held, promise))
         notes.print(f"No threshold can promise that, so nothing is answered: {why}.", markup=False)
     else:
         where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32

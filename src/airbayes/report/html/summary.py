@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from airbayes.experiment.dataset import NO_TOPOLOGY, STATUS_CODES
+from airbayes.experiment.decisions import instead
 from airbayes.experiment.trained import TRUST
 from airbayes.report.claims import GRAPHS, missing_for_claims
 from airbayes.report.files import RHAT_LIMIT, partition_words
@@ -221,7 +222,8 @@ def _decision_findings(run: Run) -> list[str]:
     asked = f"at most {percent(promise['max_error'])} wrong answers"
     if threshold["answers"] == "never":
         held = plural(record["objects"]["validation_instances"], "validation object")
-        says = f"No: {held} cannot promise {asked}"
+        other = instead(threshold["least_error"], "`airbayes decide RUN --max-error {}`")
+        says = f"No: {held} cannot promise {asked}{other}"
     else:
         above = "" if threshold["answers"] == "always" else f" with a confidence above {threshold['value']:.3f}"
         wrong = percent(threshold["test_error"], 1)
