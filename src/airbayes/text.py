@@ -1,5 +1,6 @@
 """Text from files, which may hold anything, made safe to show; text of our own, made to fit."""
 
+import math
 import re
 import shutil
 import textwrap
@@ -16,6 +17,13 @@ def printable(text: str, limit: int = 60) -> str:
 def plural(count: int, noun: str) -> str:
     """1 cell, 2 cells, 1,000 cells."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def percent(share: float | None, digits: int | None = 0) -> str:
+    """5 %, or 5.0 % with a digit; None of them: as many as it has, for what somebody asked for. A dash for nothing."""
+    if share is None or not math.isfinite(share):
+        return "–"
+    return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
 
 
 def fitted(text: str) -> str:

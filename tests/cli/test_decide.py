@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     assert "q_dsgd full 30 dB seed 1, agent 0" in text
     assert "5 test objects of 3 instances" in text
     assert (
-        "cannot be promised, so never answer. 2 validation instances; 5 % needs 92 even without an error."
+        "cannot be promised, so never answer. 2 validation instances; 5 % needs 92 even without an error"
         in " ".join(text.split())
     )
     lines = [line.split() for line in text.splitlines()]
@@ -173,8 +174,12 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     assert "set" in (place / "out.csv").read_text().splitlines()[0].split(",")
     assert run("predict", "run", "odd.npz", "--max-error", "0.001") == 0
     captured = capsys.readouterr()
-    assert "nothing is answered: 90 validation instances; 0.1 % needs 4,699 even without an error." in captured.err
-    assert "0 answered (coverage 0.0%, never answers)" in captured.out
+    assert "nothing is answered: 90 validation instances; 0.1 % needs 4,699 even without an error;" in captured.err
+    assert "0 answered (coverage 0.0 %, never answers)" in captured.out
+    offered = re.search(r"can\s+be\s+promised\s+\(--max-error\s+([\d.]+)\)", captured.err)
+    assert offered is not None
+    assert run("predict", "run", "odd.npz", "--max-error", offered[1]) == 0  # the very predictor that offered it
+    assert "wrong there, bound" in capsys.readouterr().err
     assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
     assert "both choose the threshold" in capsys.readouterr().err
 

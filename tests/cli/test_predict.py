@@ -19,6 +19,7 @@ from airbayes.data.formats.any_path import load_any
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.prediction import Predictions
 from airbayes.experiment.sample_files import write_samples
+from airbayes.text import percent
 
 CELLS = [Cell("cd_dsgld", "common", "full", 30.0, 0), Cell("q_dsgd", None, "full", 30.0, 0)]
 HOSTILE = ("[red]flat[/red]", "=tall()", "\x1b[2Jround")
@@ -74,8 +75,8 @@ def test_a_table_with_coverage_and_accuracy(place, capsys):
     text = capsys.readouterr().out
     assert text.count("set.npz") == 7
     assert "23 more; --limit 30 shows all" in text
-    assert f"30 objects, {len(answered)} answered (coverage {len(answered) / 30:.1%}" in text
-    assert f"Accuracy {right / 30:.1%} ({right} of 30) on all" in text
+    assert f"30 objects, {len(answered)} answered (coverage {percent(len(answered) / 30, 1)}" in text
+    assert f"Accuracy {percent(right / 30, 1)} ({right} of 30) on all" in text
     assert f"({right_answered} of {len(answered)}) on the answered ones" in text
     shown = [line.split() for line in text.splitlines() if line.lstrip().startswith("set.npz")]
     for row, each in enumerate(found[:7]):

@@ -2,13 +2,14 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
 
 from airbayes.errors import AirbayesError
 from airbayes.experiment.cells import Cell
-from airbayes.experiment.decisions import Promise, decisions, one_view_each, why_never, write_decisions
+from airbayes.experiment.decisions import Promise, decisions, instead, one_view_each, why_never, write_decisions
 from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.metrics.selective import clopper_pearson_upper, threshold_for_risk
 
@@ -109,5 +110,21 @@ def test_the_file_is_plain_json_also_where_numbers_are_infinite(tmp_path):
 
 
 def test_never_says_which_of_the_two_it_is():
-    assert why_never(32, 92, 0.05) == "32 validation instances; 5 % needs 92 even without an error"
-    assert why_never(92, 92, 0.05).startswith("too many errors on the 92 validation instances (5 % needs 92 ")
+    assert why_never(32, 92, 0.05, None) == "32 validation instances; 5 % needs 92 even without an error"
+    assert why_never(92, 92, 0.05, 0.1301) == (
+        "too many errors on the 92 validation instances (5 % needs 92 even without an error); "
+        "at most 14 % wrong answers can be promised (--max-error 0.14)"
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 60, 800])
+def test_the_rate_that_is_offered_instead_is_promised_when_it_is_asked_for(count):
+    cell = CellPredictions(CELL.test, made_part(count, 3))
+    refused = decisions(cell, Promise(max_error=1e-4))["threshold"]
+    assert refused["answers"] == "never"
+    said = re.search(r"--max-error ([\d.]+)", instead(refused["least_error"]))
+    assert (said is None) == (refused["least_error"] is None)
+    if said:
+        rate = float(said[1])
+        assert refused["least_error"] <= rate < 1
+        assert decisions(cell, Promise(max_error=rate))["threshold"]["answers"] != "never"

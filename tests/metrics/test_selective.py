@@ -10,9 +10,11 @@ from airbayes.errors import AirbayesError
 from airbayes.metrics.selective import (
     CANDIDATES,
     Threshold,
+    candidates,
     clopper_pearson_upper,
     least_for_risk,
     risk_coverage,
+    safest,
     threshold_for_risk,
 )
 
@@ -65,6 +67,30 @@ def test_fewer_than_the_least_cannot_promise_anything(max_risk, delta, least):
         assert (found.value < np.inf) == answers
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_safest_has_the_least_bound_and_may_be_asked_for(seed):
+    rng = np.random.default_rng(seed)
+    confidence = rng.uniform(size=rng.integers(0, 150)).round(int(rng.integers(1, 4)))  # with ties
+    wrong, delta = rng.uniform(size=len(confidence)) > confidence, rng.uniform(0.01, 0.5)
+    found, all_of_them = safest(confidence, wrong, delta), candidates(confidence, wrong, delta)
+    least = min(each.bound for each in all_of_them)
+    if found is None:
+        assert least == 1
+        return
+    assert found.bound == least < 1
+    assert found.answered == max(each.answered for each in all_of_them if each.bound == least) > 0
+    assert threshold_for_risk(confidence, wrong, least, delta).bound == least
+    assert threshold_for_risk(confidence, wrong, least * (1 - 1e-9), delta).answered == 0
+
+
+def test_nothing_is_safe_where_nothing_is_known():
+    assert safest(np.array([]), np.zeros(0, bool), 0.1) is None
+    assert safest(np.array([0.2, 0.9]), np.ones(2, bool), 0.1) is None
+    bound = clopper_pearson_upper(0, 40, 0.1 / (CANDIDATES + 1))
+    everything = Threshold(-np.inf, bound, 40, 0)  # all of them right
+    assert safest(np.linspace(0.5, 1, 40), np.zeros(40, bool), 0.1) == everything
+
+
 def violations(choose, trials=3000, count=200, max_risk=0.2) -> int:
     """How often the true risk is above what was asked for; κ is uniform, P(wrong | κ) = 1 − κ, risk(t) = (1 − t)/2."""
     rng = np.random.default_rng(0)
@@ -77,12 +103,24 @@ def violations(choose, trials=3000, count=200, max_risk=0.2) -> int:
     return found
 
 
+def safest_violations(delta: float, trials: int = 3000, count: int = 100) -> int:
+    """How often the true risk of the safest candidate is above its bound, in the same model."""
+    rng = np.random.default_rng(1)
+    broken = 0
+    for _ in range(trials):
+        confidence = rng.uniform(size=count)
+        found = safest(confidence, rng.uniform(size=count) > confidence, delta)
+        broken += found is not None and (1 - max(found.value, 0.0)) / 2 > found.bound
+    return broken
+
+
 def test_the_promise_holds_where_the_risk_is_known():
     """At most δ of the choices may break it: 3,000 independent choices, false alarms 1e-4."""
     delta = 0.1
     limit = stats.binom.ppf(1 - FALSE_ALARM, 3000, delta)
     broken = violations(lambda kappa, wrong, risk: threshold_for_risk(kappa, wrong, risk, delta).value)
     assert broken <= limit
+    assert safest_violations(delta) <= limit
 
     def by_the_empirical_risk(confidence, wrong, max_risk):  # a mutant: what was seen, without a bound
         good = [t for t in np.sort(confidence)[:-1] if wrong[confidence > t].mean() <= max_risk]

@@ -1,5 +1,7 @@
 """The gallery and the scan figure show what is in the set."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,7 @@ def test_one_panel_per_object_from_near_to_far(objects):
     shown = [int(title.split(" m, ")[0]) for title in titles]
     for row in range(6):
         assert shown[3 * row : 3 * row + 3] == sorted(shown[3 * row : 3 * row + 3])
+    assert figure.get_suptitle().startswith("Lidar objects from near to far, seen")
     assert figure.axes[0].get_ylabel() == "car"
     assert len(np.asarray(figure.axes[0].collections[0].get_offsets())) == int(titles[0].split(" m, ")[1].split()[0])
 
@@ -40,6 +43,10 @@ def test_a_set_without_boxes_and_with_few_objects_is_drawn_too(tmp_path):
     figure = gallery_figure(bare)
     figure.savefig(tmp_path / "bare.png")
     assert sum(bool(axes.collections) for axes in figure.axes) == 3
+    assert [axes.get_title() for axes in figure.axes[:2]] == ["2 points", "1 point"]
+    assert figure.get_suptitle().startswith("Lidar objects from densest to sparsest, seen")
+    partly = dataclasses.replace(bare, range_m=np.array([9, 5, np.nan], np.float32))
+    assert "sparsest, then from near to far where the range is known" in gallery_figure(partly).get_suptitle()
 
 
 def test_the_eye_sees_up_as_up_and_right_as_right():

@@ -11,6 +11,7 @@ from airbayes.data.object_file import save_objects
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.lidar_data import source_objects
 from airbayes.experiment.prediction_files import CellPredictions, Part, write_predictions
+from airbayes.experiment.run_source import checksum
 from airbayes.report.html import Run
 from airbayes.report.html.sections.objects import EACH, objects_section
 
@@ -77,13 +78,39 @@ def test_points_of_a_set_are_drawn_only_when_asked_for(simulated, tmp_path):
     assert objects_section(mine) is None
     assert objects_section(dataclasses.replace(mine, objects=True)) is not None
     assert objects_section(dataclasses.replace(simulated, objects=False)) is None
-    path.unlink()
-    gone = dataclasses.replace(
-        mine,
-        objects=True,
-        config=dataclasses.replace(mine.config, lidar=dataclasses.replace(lidar, source=str(tmp_path / "gone.npz"))),
+
+
+def test_a_set_that_changed_or_is_gone_is_not_shown_as_the_test_objects(simulated, tmp_path):
+    path: Path = tmp_path / "mine.npz"
+    objects = source_objects(simulated.config, 0)
+    save_objects(path, objects)
+    config = dataclasses.replace(
+        simulated.config, lidar=dataclasses.replace(simulated.config.lidar, source="elsewhere/mine.npz")
     )
-    assert objects_section(gone) is None
+    dataset = simulated.dataset.assign_attrs(source_sha256=checksum(path))
+    mine = dataclasses.replace(simulated, config=config, dataset=dataset, objects=True)
+    (tmp_path / "elsewhere").mkdir()
+    place = path.rename(tmp_path / "elsewhere" / "mine.npz")  # beside the results, seen from any folder
+    section = objects_section(mine)
+    assert section is not None
+    assert section.figures
+    moved = dataclasses.replace(objects, points=objects.points + np.float32(1))
+    for change in (lambda: save_objects(place, moved), place.unlink):
+        change()
+        section = objects_section(mine)
+        assert section is not None
+        assert not section.figures
+        assert "mine.npz, was not found, or has another checksum" in section.text
+        assert "`airbayes report RUN --objects`" in section.text
+    assert objects_section(dataclasses.replace(mine, objects=None)) is None  # nobody asked
+
+
+def test_other_simulated_objects_are_not_shown_either(simulated):
+    other = dataclasses.replace(simulated, dataset=simulated.dataset.assign_attrs(simulator_hash="0" * 64))
+    section = objects_section(other)
+    assert section is not None
+    assert not section.figures
+    assert "simulates others" in section.text
 
 
 def test_without_predictions_there_are_none():

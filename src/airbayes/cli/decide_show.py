@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.experiment.decisions import why_never
-from airbayes.text import plural, printable
+from airbayes.text import percent, plural, printable
 
 SCORES = {
     "confidence": "1 − confidence",
@@ -22,7 +22,7 @@ def print_decisions(record: dict, class_names: tuple[str, ...], console: Console
     instances = (
         f" of {plural(objects['test_instances'], 'instance')}" if objects["test_instances"] < objects["test"] else ""
     )
-    console.print(f"{plural(objects['test'], 'test object')}{instances}, accuracy {record['accuracy']:.1%}.")
+    console.print(f"{plural(objects['test'], 'test object')}{instances}, accuracy {percent(record['accuracy'], 1)}.")
     console.print(f"Risk-coverage curve: AURC {curve['aurc']:.4f}, of which {curve['excess_aurc']:.4f} is avoidable.\n")
     console.print(_uncertainty_table(record["uncertainty"]))
     if record["threshold"] is None:
@@ -32,8 +32,9 @@ def print_decisions(record: dict, class_names: tuple[str, ...], console: Console
         console.print(_set_table(record["sets"], class_names))
         low, high = next(iter(record["sets"].values()))["expected"]
         held = plural(objects["validation_instances"], "validation instance")
-        wanted = f"Sets were to cover {record['promise']['coverage']:.0%}"
-        console.print(f"{wanted}; with {held} 90 % of calibrations cover {low:.1%} to {high:.1%} of new objects.\n")
+        wanted = f"Sets were to cover {percent(record['promise']['coverage'], None)}"
+        between = f"{percent(low, 1)} to {percent(high, 1)}"
+        console.print(f"{wanted}; with {held} 90 % of calibrations cover {between} of new objects.\n")
     if "strange" in record:
         _print_strange(record["strange"], console)
 
@@ -49,17 +50,18 @@ def _uncertainty_table(rows: dict) -> Table:
 
 def _print_threshold(record: dict, console: Console) -> None:
     found, promise = record["threshold"], record["promise"]
-    asked = f"At most {promise['max_error']:.1%} wrong answers, with probability {1 - promise['delta']:.0%}"
+    wrong, probability = percent(promise["max_error"], None), percent(1 - promise["delta"], None)
+    asked = f"At most {wrong} wrong answers, with probability {probability}"
     if found["answers"] == "never":
         held = record["objects"]["validation_instances"]
-        why = why_never(held, found["validation_needed"], promise["max_error"])
+        why = why_never(held, found["validation_needed"], promise["max_error"], found["least_error"])
         console.print(f"{asked}: cannot be promised, so never answer. {why[0].upper()}{why[1:]}.\n", markup=False)
         return
     when = "always answer" if found["answers"] == "always" else f"answer above a confidence of {found['value']:.4f}"
     seen = f"{found['validation_wrong']} of {found['validation_answered']} wrong on validation"
-    console.print(f"{asked}: {when} ({seen}, bound {found['bound']:.1%}).")
-    error = "–" if found["test_error"] is None else f"{found['test_error']:.1%}"
-    console.print(f"On the test objects: {found['test_coverage']:.1%} answered, {error} of the answers wrong.\n")
+    console.print(f"{asked}: {when} ({seen}, bound {percent(found['bound'], 1)}).")
+    share, error = percent(found["test_coverage"], 1), percent(found["test_error"], 1)
+    console.print(f"On the test objects: {share} answered, {error} of the answers wrong.\n")
 
 
 def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
@@ -67,14 +69,13 @@ def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
     table = Table("prediction sets", box=SIMPLE_HEAD, pad_edge=False)
     for kind in sets:
         table.add_column(kind, justify="right", no_wrap=True)
-    table.add_row("coverage", *(f"{found['coverage']:.1%}" for found in sets.values()))
+    table.add_row("coverage", *(percent(found["coverage"], 1) for found in sets.values()))
     table.add_row("mean size", *(f"{found['mean_size']:.2f}" for found in sets.values()))
     for size, name in enumerate(("empty", "a single class")):
-        table.add_row(name, *(f"{found['share_of_size'][size]:.1%}" for found in sets.values()))
+        table.add_row(name, *(percent(found["share_of_size"][size], 1) for found in sets.values()))
     for place, name in enumerate(class_names):
         held = [found["coverage_per_class"][place] for found in sets.values()]
-        shown = ("–" if value is None else f"{value:.1%}" for value in held)
-        table.add_row(Text(f"coverage of {printable(name, 20)}"), *shown)
+        table.add_row(Text(f"coverage of {printable(name, 20)}"), *(percent(value, 1) for value in held))
     return table
 
 
@@ -86,10 +87,10 @@ def _print_strange(found: dict, console: Console) -> None:
     for name in ("false alarms at 95 % found", "alarm from", "found"):
         table.add_column(name, justify="right")
     for name, row in found["scores"].items():
-        alarm = ("–", "–") if row["threshold"] is None else (f"{row['threshold']:.6g}", f"{row['found']:.1%}")
-        table.add_row(SCORES[name], f"{row['auroc']:.3f}", f"{row['false_alarms_at_95']:.1%}", *alarm)
+        alarm = ("–", "–") if row["threshold"] is None else (f"{row['threshold']:.6g}", percent(row["found"], 1))
+        table.add_row(SCORES[name], f"{row['auroc']:.3f}", percent(row["false_alarms_at_95"], 1), *alarm)
     console.print(table)
-    rate = f"{100 * found['false_alarms']:g} %"
+    rate = percent(found["false_alarms"], None)
     if any(row["threshold"] is None for row in found["scores"].values()):
         console.print(f"{plural(found['known'], 'test object')}: too few for {rate} false alarms.", markup=False)
     else:

@@ -13,7 +13,7 @@ from rich.text import Text
 from airbayes.cli.run_state import COMPILING, DIVERGED, DONE, FAILED, RUNNING, WAITING, CellState, RunState
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.headline import NAMES, shown_names
-from airbayes.text import plural
+from airbayes.text import percent, plural
 
 STYLES = {WAITING: "dim", COMPILING: "yellow", RUNNING: "cyan", DONE: "green", DIVERGED: "bold red", FAILED: "bold red"}
 GAP, STATUS_WIDTH = 2, 9  # between columns; a width that does not change with every word
@@ -166,7 +166,7 @@ def _status(state: RunState, row: Row) -> str:
     status = words = row.status
     if status == RUNNING:
         share = sum(one.step for one in row.states) / (state.steps * len(row.states))
-        words = f"{100 * share:.0f} %" if share < 1 else "scoring"
+        words = percent(share) if share < 1 else "scoring"
     for word in (DIVERGED, FAILED):
         if word != status and (count := sum(one.status == word for one in row.states)):
             words += f", {count} {word}"

@@ -13,6 +13,7 @@ from airbayes.experiment.decisions import (
     USUAL,
     Promise,
     chosen_threshold,
+    least_error,
     one_view_each,
     why_never,
 )
@@ -21,7 +22,7 @@ from airbayes.experiment.prediction_files import Part
 from airbayes.experiment.trained import Trained
 from airbayes.metrics.conformal import calibrate, prediction_sets, scores_for
 from airbayes.metrics.selective import least_for_risk
-from airbayes.text import plural
+from airbayes.text import percent, plural
 
 if TYPE_CHECKING:
     from airbayes.cli.predict import PredictOptions
@@ -47,11 +48,12 @@ def promised(
 def _threshold(held: Part, promise: Promise, notes: Console) -> float:
     chosen = chosen_threshold(held, promise)
     if chosen.answered == 0:
-        why = why_never(len(held), least_for_risk(promise.max_error, promise.delta), promise.max_error)
+        needed = least_for_risk(promise.max_error, promise.delta)
+        why = why_never(len(held), needed, promise.max_error, least_error(held, promise))
         notes.print(f"No threshold can promise that, so nothing is answered: {why}.", markup=False)
     else:
         where = "always answer" if np.isneginf(chosen.value) else f"answer above {chosen.value:.8g}"  # all of a float32
-        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {chosen.bound:.1%}"
+        text = f"{where}; {chosen.wrong} of {chosen.answered} wrong there, bound {percent(chosen.bound, 1)}"
         notes.print(f"Threshold from {_about(held)}: {text}.", markup=False)
     # Answers need a confidence above the threshold, a float32: the next one is the least that answers.
     least = float(np.nextafter(np.float32(chosen.value), np.float32(np.inf)))

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.experiment.prediction import Predictions, Tally
-from airbayes.text import for_spreadsheet, plural, printable
+from airbayes.text import for_spreadsheet, percent, plural, printable
 
 NAME, CLASS = 40, 20  # most characters of a file and of a class name in the table
 
@@ -137,7 +137,7 @@ def print_tally(count: Tally, answers: Answers, console: Console) -> None:
     if answers.abstain_below is not None:
         share = count.answered / count.objects
         when = "never answers" if np.isinf(answers.abstain_below) else f"confidence {answers.abstain_below:.8g} or more"
-        line += f", {count.answered:,} answered (coverage {share:.1%}, {when})"
+        line += f", {count.answered:,} answered (coverage {percent(share, 1)}, {when})"
     console.print(line + ".", markup=False)
     if count.labelled:
         line = f"Accuracy {_share(count.right, count.labelled)}"
@@ -149,7 +149,8 @@ def print_tally(count: Tally, answers: Answers, console: Console) -> None:
         known = labels >= 0
         line = f"Sets: {answers.sets.sum(axis=1).mean():.2f} classes on average"
         if known.any():
-            line += f", holding the truth in {answers.sets[known, labels[known]].mean():.1%} of {known.sum():,}"
+            held = percent(float(answers.sets[known, labels[known]].mean()), 1)
+            line += f", holding the truth in {held} of {known.sum():,}"
         console.print(line + ".", markup=False)
     strange = Counter(each.truth for each in answers.asked if each.truth not in (None, *answers.class_names))
     if strange:
@@ -189,4 +190,4 @@ def _short(numbers: np.ndarray) -> list:
 
 
 def _share(right: int, total: int) -> str:
-    return f"{right / total:.1%} ({right:,} of {total:,})" if total else "– (0 of 0)"
+    return f"{percent(right / total, 1)} ({right:,} of {total:,})" if total else "– (0 of 0)"

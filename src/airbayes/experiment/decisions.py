@@ -9,6 +9,7 @@ object. Accuracy and the risk-coverage curve count every view, as all scores of 
 """
 
 import dataclasses
+import decimal
 import json
 from pathlib import Path
 
@@ -21,8 +22,8 @@ from airbayes.experiment.store import DECISIONS_FILE
 from airbayes.files import write_text
 from airbayes.metrics.conformal import SET_KINDS, SetKind, calibrate, coverage_interval, prediction_sets, scores_for
 from airbayes.metrics.ood import uncertainty_scores
-from airbayes.metrics.selective import Threshold, least_for_risk, risk_coverage, threshold_for_risk
-from airbayes.text import plural
+from airbayes.metrics.selective import Threshold, least_for_risk, risk_coverage, safest, threshold_for_risk
+from airbayes.text import percent, plural
 
 CURVE_POINTS = 200  # of a risk-coverage curve, at most
 CALIBRATION_SEED, TEST_SEED, VIEW_SEED = 1, 2, 0  # of what is random: u of APS, and the view of each object
@@ -84,11 +85,32 @@ def chosen_threshold(held: Part, promise: Promise) -> Threshold:
     return threshold_for_risk(held.confidence.astype(np.float64), wrong, promise.max_error, promise.delta)
 
 
-def why_never(count: int, needed: int, max_error: float) -> str:
-    """Which of the two it is, too few validation objects or too many errors, and how far away the promise is."""
+def least_error(held: Part, promise: Promise) -> float | None:
+    """The smallest rate that can be promised with these objects, whatever was asked for; None where none can."""
+    wrong = held.predicted != held.labels
+    found = safest(held.confidence.astype(np.float64), wrong, promise.delta)
+    return None if found is None else found.bound
+
+
+def why_never(count: int, needed: int, max_error: float, least: float | None) -> str:
+    """Which of the two it is, too few validation objects or too many errors, and what can be promised instead."""
     held = plural(count, "validation instance")
-    least = f"{100 * max_error:g} % needs {needed:,} even without an error"
-    return f"{held}; {least}" if count < needed else f"too many errors on the {held} ({least})"
+    without = f"{percent(max_error, None)} needs {needed:,} even without an error"
+    why = f"{held}; {without}" if count < needed else f"too many errors on the {held} ({without})"
+    return why + instead(least)
+
+
+def instead(least: float | None, option: str = "--max-error {}") -> str:
+    """The rate that can be promised and how to ask for it; rounded up, so that it can be promised all the same.
+
+    Two digits are shown and, just below 1, as many more as leave it there.
+    """
+    exact = decimal.Decimal(1.0 if least is None else least)
+    for digits in range(2, 6):
+        rate = float(decimal.Context(digits, decimal.ROUND_CEILING).create_decimal(exact))
+        if rate < 1:
+            return f"; at most {percent(rate, None)} wrong answers can be promised ({option.format(rate)})"
+    return ""
 
 
 def _uncertainty(test: Part) -> dict[str, dict[str, float]]:
@@ -114,6 +136,7 @@ def _threshold(held: Part, test: Part, promise: Promise) -> dict:
         "answers": "never" if found.value == np.inf else "always" if found.value == -np.inf else "above",
         "value": found.value if np.isfinite(found.value) else None,
         "bound": found.bound if found.answered else None,  # who never answers promises nothing
+        "least_error": least_error(held, promise),  # None: no rate can be promised
         "validation_needed": least_for_risk(promise.max_error, promise.delta),
         "validation_answered": found.answered,
         "validation_wrong": found.wrong,

@@ -88,22 +88,42 @@ def least_for_risk(max_risk: float, delta: float) -> int:
     return count
 
 
+def candidates(
+    confidence: Float[np.ndarray, " object"], wrong: Bool[np.ndarray, " object"], delta: float
+) -> list[Threshold]:
+    """Those of the head of this file, from the one that answers least; with probability 1 − δ all bounds hold."""
+    if not 0 < delta < 1:
+        raise AirbayesError(f"δ = {delta} must lie between 0 and 1.")
+    if np.isnan(confidence).any():
+        raise AirbayesError("A confidence is NaN: no threshold can be chosen.")
+    count = len(confidence)
+    ranked = -np.sort(-confidence)
+    ranks = {-(-j * count // CANDIDATES) for j in range(1, CANDIDATES + 1) if count}
+    found = []
+    for value in [float(ranked[rank - 1]) for rank in sorted(ranks)] + [-np.inf]:
+        above = confidence > value
+        answered, errors = int(above.sum()), int((above & wrong).sum())
+        bound = clopper_pearson_upper(errors, answered, delta / (CANDIDATES + 1))
+        found.append(Threshold(value, bound, answered, errors))
+    return found
+
+
 def threshold_for_risk(
     confidence: Float[np.ndarray, " object"], wrong: Bool[np.ndarray, " object"], max_risk: float, delta: float
 ) -> Threshold:
     """The candidate that answers most with a bound of at most `max_risk`; `inf` where none has."""
     if not (0 < max_risk < 1 and 0 < delta < 1):
         raise AirbayesError(f"A wanted error of {max_risk} at δ = {delta}: both must lie between 0 and 1.")
-    if np.isnan(confidence).any():
-        raise AirbayesError("A confidence is NaN: no threshold can be chosen.")
-    count = len(confidence)
-    ranked = -np.sort(-confidence)
-    ranks = {-(-j * count // CANDIDATES) for j in range(1, CANDIDATES + 1) if count}
-    best = Threshold(np.inf, 0.0, 0, 0)  # who never answers is never wrong
-    for value in [float(ranked[rank - 1]) for rank in sorted(ranks)] + [-np.inf]:
-        above = confidence > value
-        answered, errors = int(above.sum()), int((above & wrong).sum())
-        bound = clopper_pearson_upper(errors, answered, delta / (CANDIDATES + 1))
-        if bound <= max_risk:
-            best = Threshold(value, bound, answered, errors)
-    return best
+    good = [each for each in candidates(confidence, wrong, delta) if each.bound <= max_risk]
+    return good[-1] if good else Threshold(np.inf, 0.0, 0, 0)  # who never answers is never wrong
+
+
+def safest(
+    confidence: Float[np.ndarray, " object"], wrong: Bool[np.ndarray, " object"], delta: float
+) -> Threshold | None:
+    """The candidate with the least bound, of equals the one that answers most; None where nothing can be promised.
+
+    All bounds hold at once, so this one holds as well, although it is named after looking at them.
+    """
+    best = min(candidates(confidence, wrong, delta), key=lambda each: (each.bound, -each.answered))
+    return best if best.bound < 1 else None

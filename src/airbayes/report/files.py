@@ -23,7 +23,7 @@ from airbayes.report.faults_figure import faults_figure, has_scenarios
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.tables import cells_csv, law_table, snr_tables
-from airbayes.text import plural, printable
+from airbayes.text import percent, plural, printable
 
 RHAT_LIMIT = 1.1
 LINEAR_TABLES = (
@@ -96,7 +96,7 @@ def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable)
     worst = show(str(share.topology.values[np.nanargmax(share.values)]))
     cut = plural(int((share > 0).sum()), "network")
     return (
-        f"Faults cut {cut} into parts at times: {worst} in {100 * float(share.max()):.0f} % of its "
+        f"Faults cut {cut} into parts at times: {worst} in {percent(float(share.max()))} of its "
         "steps, the most. Agents in different parts hear of each other only once a later step joins them."
     )
 

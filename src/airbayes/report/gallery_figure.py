@@ -1,4 +1,4 @@
-"""A gallery of lidar objects: one row per class, from near to far, seen from the sensor, a little from above."""
+"""A gallery of lidar objects: a row per class, near to far or dense to sparse, from the sensor, a little above."""
 
 import math
 
@@ -27,11 +27,20 @@ def gallery_figure(objects: ObjectSet, columns: int = 6) -> Figure:
             if column < len(chosen):
                 _draw(axes, objects, int(chosen[column]))
     figure.suptitle(
-        "Lidar objects from near to far, seen from the sensor (turned 25°, raised 20°)\n"
+        f"Lidar objects {_order(objects)}, seen from the sensor (turned 25°, raised 20°)\n"
         "colour: intensity, dark is low; bar: 1 m",
         fontsize=11,
     )
     return figure
+
+
+def _order(objects: ObjectSet) -> str:
+    """In words: of every row."""
+    known = np.isfinite(objects.range_m)
+    if known.all():
+        return "from near to far"
+    dense = "from densest to sparsest"
+    return f"{dense}, then from near to far where the range is known" if known.any() else dense
 
 
 def spread_by_range(objects: ObjectSet, label: int, count: int) -> np.ndarray:

@@ -5,14 +5,15 @@ import math
 import numpy as np
 
 from airbayes.experiment.dataset import NO_TOPOLOGY, STATUS_CODES
+from airbayes.experiment.decisions import instead
 from airbayes.experiment.trained import TRUST
-from airbayes.report.html.numbers import decibels, decimals, percent
+from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.faults import worst_faults
 from airbayes.report.html.sections.gaussian import width_words
 from airbayes.report.html.sections.strange import strange_words
 from airbayes.report.style import is_radio, short
-from airbayes.text import plural
+from airbayes.text import percent, plural
 
 MAX_PLACES = 4  # graphs named where a method collapses
 
@@ -71,7 +72,7 @@ def _at(run: Run, variant: str, snr: float) -> str:
     if guessing == scored:
         return f"{short(variant)} guesses"
     some = f" (of its {scored} runs {guessing} {'guesses' if guessing == 1 else 'guess'})" if guessing else ""
-    return f"{short(variant)} is right in {100 * accuracy:.0f} % of cases with an ECE of {ece:.2f}{some}"
+    return f"{short(variant)} is right in {percent(accuracy)} of cases with an ECE of {ece:.2f}{some}"
 
 
 def _collapsed(run: Run) -> dict[str, dict[str, str]]:
@@ -109,7 +110,8 @@ def _decision_findings(run: Run) -> list[str]:
     asked = f"at most {percent(promise['max_error'])} wrong answers"
     if threshold["answers"] == "never":
         held = plural(record["objects"]["validation_instances"], "validation object")
-        says = f"No: {held} cannot promise {asked}"
+        other = instead(threshold["least_error"], "`airbayes decide RUN --max-error {}`")
+        says = f"No: {held} cannot promise {asked}{other}"
     else:
         above = "" if threshold["answers"] == "always" else f" with a confidence above {threshold['value']:.3f}"
         wrong = percent(threshold["test_error"], 1)

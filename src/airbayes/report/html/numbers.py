@@ -91,10 +91,6 @@ def _raised(exponent: int) -> str:
     return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def percent(share: float | None, digits: int = 0) -> str:
-    return "–" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f} %"
-
-
 def count(value: float) -> str:
     """A number of things: whole where it is one, as a mean may not be."""
     return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else decimals(value)

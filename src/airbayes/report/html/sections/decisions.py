@@ -7,10 +7,11 @@ import numpy as np
 from airbayes.experiment.dataset import NO_TOPOLOGY
 from airbayes.experiment.decisions import USUAL
 from airbayes.report.html.curves import legend
-from airbayes.report.html.numbers import decibels, percent, shorts, value_range
+from airbayes.report.html.numbers import decibels, shorts, value_range
 from airbayes.report.html.parts import Cell, Control, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import is_radio, label
+from airbayes.text import percent
 
 POINTS = 50  # of a curve
 ENOUGH = 25  # objects answered where a curve begins: the error among a handful is noise

@@ -1,23 +1,30 @@
 """The objects a model is surest and least sure about, as clouds of points one can turn.
 
-Points of simulated objects go into the page; those of a set of the user's only if asked for.
+Points of simulated objects go into the page; those of a set of the user's only if asked for, and only from the very
+set of the run: another file of its name would show other objects as those that were tested.
 """
+
+from pathlib import Path
 
 import numpy as np
 
 from airbayes.data import ObjectSet
 from airbayes.errors import AirbayesError
-from airbayes.experiment.lidar_data import SIMULATED, source_objects
+from airbayes.experiment.lidar_data import SIMULATED
 from airbayes.experiment.prediction_files import Part
+from airbayes.experiment.run_source import SHA256, SIMULATOR, RunSource
+from airbayes.experiment.sample_files import read_manifest
 from airbayes.experiment.trained import TRUST
 from airbayes.report.html.parts import Control, Figure, Panel, Section
 from airbayes.report.html.predicted import at_best_link, read_part, stored_cells
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label
+from airbayes.text import percent, printable
 
 EACH = 3  # objects of a kind
 MAX_POINTS = 220  # of a cloud
 MAX_CLASSES = 8  # shown beside it
+NAME, TITLE = "objects", "What it is sure about, and what not"
 
 
 def objects_section(run: Run) -> Section | None:
@@ -27,7 +34,7 @@ def objects_section(run: Run) -> Section | None:
         return None
     rows, frames, names = stored_cells(run), {}, []
     topology = "full" if "full" in run.topologies else run.topologies[0]
-    sources: dict[int, ObjectSet] = {}
+    source, objects = _source(run), dict[int, ObjectSet]()
     for variant in sorted(run.variants, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST)):
         found = at_best_link(rows, variant, topology)
         part = read_part(run, found[0]) if found else None
@@ -35,18 +42,18 @@ def objects_section(run: Run) -> Section | None:
             continue
         seed = found[0].seed
         try:
-            sources[seed] = sources.get(seed) or source_objects(run.config, seed)
+            objects[seed] = objects.get(seed) or source.objects(seed)
         except (AirbayesError, OSError):
-            return None
-        panels = _panels(run, part, sources[seed], variant)
+            return Section(NAME, TITLE, _not_at_hand(run))
+        panels = _panels(run, part, objects[seed], variant)
         if panels:
             frames[str(len(names))] = panels
             names.append(label(variant))
     if not frames:
         return None
     return Section(
-        "objects",
-        "What it is sure about, and what not",
+        NAME,
+        TITLE,
         "Test objects as the lidar sees them: those the model named rightly and is surest about, those it is "
         "surest about and wrong, and those it is least sure about. Drag a cloud, or use the arrow keys, to turn "
         "it; the bars are the probabilities the model gives, and the tick marks the truth.",
@@ -54,6 +61,30 @@ def objects_section(run: Run) -> Section | None:
         notes=(
             f"Agent 0, first seed, {show_topology(topology)} graph, best link. At most {MAX_POINTS} points of each.",
         ),
+    )
+
+
+def _source(run: Run) -> RunSource:
+    """What the results say it is, and where the samples, if there are any, say it lay."""
+    known = {name: str(run.dataset.attrs[name]) for name in (SHA256, SIMULATOR) if name in run.dataset.attrs}
+    try:
+        stored, _ = read_manifest(run.folder)
+    except (AirbayesError, OSError):
+        stored = {}
+    return RunSource(run.folder, run.config, stored | known)
+
+
+def _not_at_hand(run: Run) -> str:
+    if run.config.lidar.source == SIMULATED:
+        return (
+            "No test objects are drawn: this version of airbayes simulates others than those of the run. Make the page "
+            "with the version that made the run."
+        )
+    name = printable(Path(run.config.lidar.source).name, 80).replace("`", "'")
+    return (
+        f"No test objects are drawn: the set they are from, {name}, was not found, or has another checksum than the "
+        "one the run learned from. Put that one back, or beside the results folder, and make the page again: "
+        "`airbayes report RUN --objects`."
     )
 
 
@@ -85,7 +116,7 @@ def _panel(run: Run, part: Part, objects: ObjectSet, variant: str, row: int, kin
         "type": "cloud",
         "method": variant,
         "title": f"{kind}: {names[truth]}",
-        "under": f"{said}, {100 * float(probabilities[called]):.0f} % sure"
+        "under": f"{said}, {percent(float(probabilities[called]))} sure"
         + (f", mutual information {doubt:.2f} nats" if doubt > 0 else ""),
         "points": (100 * (cloud - cloud.mean(axis=0))).round().astype(int).ravel().tolist(),
         "probabilities": [[names[k], round(float(probabilities[k]), 4), k == truth] for k in shown],

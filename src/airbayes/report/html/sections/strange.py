@@ -7,12 +7,12 @@ from airbayes.experiment.cells import Cell as StudyCell
 from airbayes.experiment.strange_files import SCORES, StrangeFolder, StrangeScores, read_strange
 from airbayes.experiment.trained import TRUST
 from airbayes.report.html.curves import legend
-from airbayes.report.html.numbers import decibels, percent, shorts, value_range
+from airbayes.report.html.numbers import decibels, shorts, value_range
 from airbayes.report.html.parts import Cell, Control, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import label
 from airbayes.report.style import short as short_name
-from airbayes.text import printable
+from airbayes.text import percent, printable
 
 NAMES = {
     "confidence": "1 − confidence",
