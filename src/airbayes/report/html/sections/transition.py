@@ -82,13 +82,13 @@ def transition_section(run: Run) -> Section | None:
 
 def _only_predicted(run: Run) -> Section | None:
     """No channel-driven run ended well: what theory said before them is known all the same."""
-    if not run.transitions:
-        return None
     rows = tuple(
         (show_topology(name), _decibels(predicted))
         for name in run.topologies
         if (predicted := run.transition(name)) is not None
     )
+    if not rows:  # nothing predicted, or only for graphs that are not in the results
+        return None
     return Section(
         "transition",
         TITLE,
