@@ -242,12 +242,12 @@ def opened_as_is(browser, path: Path, size: dict[str, int] = WIDE, anchor: str =
 
 
 def settled(page, name: str) -> float:
-    """How far from the top of the window a section lies, once nothing moves any more."""
+    """How far from the top of the window a section lies, once it is in place and nothing moves any more."""
     place, before = f"document.getElementById('{name}').getBoundingClientRect().top", None
     for _ in range(60):
         page.wait_for_timeout(120)
         now = page.evaluate(place)
-        if now == before:
+        if now == before and 0 <= now < TALL_BAR:  # a slow machine may not have begun to scroll
             break
         before = now
     return page.evaluate(place)
