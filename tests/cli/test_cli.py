@@ -150,7 +150,7 @@ def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
     assert "saved_samples" not in text
     assert "Power limit" in text  # so the tutorial calls the table
     fewer = ("--saved-samples", "20", "--sampling.steps", "1200", "--sampling.burn-in", "400", "--sampling.thin", "50")
-    assert run("run", "blobs", "--dry-run", *few, *fewer) == 0
+    assert run("run", "blobs", "--dry-run", "--methods", "dsgld", *fewer) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "saved_samples = 20, but a sampler keeps 16, so 16 will be stored. For more, lower sampling.thin" in text
     assert list(tmp_path.iterdir()) == []

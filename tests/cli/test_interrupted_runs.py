@@ -18,7 +18,7 @@ import xarray as xr
 
 from airbayes.cli.main import main
 
-KILLS = int(os.environ.get("AIRBAYES_KILLS", "10"))  # more on demand
+KILLS = int(os.environ.get("AIRBAYES_KILLS", "4"))  # more on demand
 LIMIT_S = 300  # of any one command
 SEED = int(os.environ.get("AIRBAYES_KILL_SEED", "0"))
 EXPERIMENT = """

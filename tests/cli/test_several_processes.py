@@ -16,7 +16,7 @@ from airbayes.cli.main import main
 LIMIT_S = 400  # of any one command; two cores that others use too
 LINEAR = """
 name = "linear"
-methods = ["dsgld", "cd_dsgld"]
+methods = ["cd_dsgld"]
 policies = ["truncated"]
 evaluations = 2
 [problem]

@@ -1,6 +1,6 @@
 """What a run left, damaged or made by an enemy: a checked value or an AirbayesError, in little memory, and no hang.
 
-1,200 mutations here, more with AIRBAYES_RESULT_MUTATIONS=100000.
+600 mutations here, more with AIRBAYES_RESULT_MUTATIONS=100000.
 """
 
 import os
@@ -24,7 +24,7 @@ from airbayes.experiment.toml_io import dump_config, load_config, parse_config
 from airbayes.network import from_csv
 from airbayes.records import read_record
 
-TOTAL = int(os.environ.get("AIRBAYES_RESULT_MUTATIONS", "1200"))
+TOTAL = int(os.environ.get("AIRBAYES_RESULT_MUTATIONS", "600"))
 SEED = int(os.environ.get("AIRBAYES_MUTATION_SEED", "0"))
 SHARES = {"results": 3, "structure": 0.5, "summary": 4, "samples": 4, "config": 4, "checkpoint": 4, "graph": 4.5}
 GROWTH_MB = 200  # of the peak; the files have a few kilobytes

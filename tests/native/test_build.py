@@ -123,7 +123,7 @@ print(pointnet_against_plain())
 
 
 @needs_compiler
-@pytest.mark.parametrize("flag", ["-march=x86-64", "-march=x86-64-v3"])
+@pytest.mark.parametrize("flag", [pytest.param("-march=x86-64", marks=pytest.mark.long), "-march=x86-64-v3"])
 def test_other_processors(flag, tmp_path):
     """Vectors of four and of eight floats; what this machine has is tested in tests/models."""
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
