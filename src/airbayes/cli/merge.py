@@ -63,7 +63,8 @@ def merge_command(args: list[str]) -> int:
         )
     with make_console(parsed.options.quiet, stderr=True).status("drawing figures and the page ..."):
         beside = _write_beside(out)
-    console.print(f"Written: {', '.join(['results.nc', 'summary.json', *beside.names])}", markup=False)
+    written = ["config.toml", "results.nc", "summary.json", "SHA256SUMS", *beside.names]
+    console.print(f"Written: {', '.join(written)}", markup=False)
     console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)
     return 0
 

@@ -15,9 +15,15 @@ TOLERANCE = 0.01  # of a sum of rounded probabilities; half precision is off by 
 def check_predictions(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> None:
     """Rows of probabilities sum to one, and there is a label for each; negative labels are padding."""
     check_labels(probabilities, labels)
+    check_probabilities(probabilities)
+
+
+def check_probabilities(probabilities: Float[Array, "*example cls"]) -> None:
+    """Rows along the last axis sum to one, and none has a negative entry."""
     seen = known(probabilities)
     if seen is None:
         return
+    seen = seen.reshape(-1, seen.shape[-1])
     total = seen.astype(np.float64).sum(axis=1)
     wrong = np.flatnonzero((seen < -TOLERANCE).any(axis=1) | (np.abs(total - 1) > TOLERANCE))
     if wrong.size:

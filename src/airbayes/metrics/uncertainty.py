@@ -8,9 +8,12 @@ import jax.numpy as jnp
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
+from airbayes.metrics.check import check_probabilities
+
 
 def predictive_entropy(probabilities: Float[Array, "*example cls"]) -> Float[Array, "*example"]:
     """H(p) of each example, between 0 and log C; 0·log 0 = 0."""
+    check_probabilities(probabilities)
     return jnp.sum(entr(probabilities), axis=-1)
 
 
