@@ -46,6 +46,11 @@ def test_ply(encoding):
         ("# remark\n\n1,2,3,0.5\n4,5,6,0.7\n", None),
         ('"Z";"Y";"X"\n3;2;1\n6;5;4\n', None),
         ("x y z intensity\n1 2 3 9\n4 5 6 200\n", None),
+        ("\ufeffx,y,z\n1,2,3\n4,5,6\n", None),
+        ("\ufeff1 2 3\n4 5 6\n", None),
+        ("1,0;2,0;3\n4;5,0;6,0\n", None),
+        ("x;y;z\n1,0;2;3\n4;5;6\n", None),
+        ("1,0 2,0 3,0\n", 1),
         ("1 2 3\n4 five 6\n", 2),
         ("// remark\n1 2\n", 2),
         ("name,x,y\na,1,2\n", 1),
@@ -139,6 +144,21 @@ def test_a_bin_of_three_columns_is_not_read_as_four(tmp_path):
         with pytest.raises(DataError, match=says) as told:
             read_cloud(tmp_path / "a.bin", collector())
         assert ".npy [points, 3]" in str(told.value)
+
+
+def test_an_array_on_its_side_is_not_read_as_three_points(tmp_path):
+    for rows in (3, 4):
+        np.save(tmp_path / "a.npy", np.column_stack([POINTS, LIGHT]).T[:rows])
+        with pytest.raises(DataError, match=rf"{rows} points of 50 columns.*array\.T"):
+            read_cloud(tmp_path / "a.npy", collector())
+    np.save(tmp_path / "a.npy", np.column_stack([POINTS, LIGHT, LIGHT + 7])[:3])  # a ring number after the intensity
+    np.testing.assert_array_equal(read_cloud(tmp_path / "a.npy", collector())[0], POINTS[:3])
+
+
+def test_several_arrays_without_a_name_are_told_by_name(tmp_path):
+    np.savez(tmp_path / "a.npz", xyz=POINTS, colours=POINTS)
+    with pytest.raises(DataError, match=r"no array 'points' among its 2 \(xyz, colours\).*points=\.\.\."):
+        read_cloud(tmp_path / "a.npz", collector())
 
 
 def test_empty_files_have_no_points(tmp_path):

@@ -10,8 +10,10 @@ from airbayes.data.formats.ply import parse_ply
 from airbayes.data.formats.text_table import parse_text
 from airbayes.data.object_file import parse_npy, read_arrays
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 SUFFIXES = (".npy", ".npz", ".bin", ".pcd", ".ply", ".xyz", ".csv", ".txt")
+MAX_COLUMNS = 8  # of a cloud with fewer points than columns: with more, the array lies on its side
 NPZ_BYTES = 512 << 20  # when unpacked
 
 
@@ -65,7 +67,7 @@ def guess_scale(light: np.ndarray) -> np.ndarray:
 
 
 def _plain(array: np.ndarray, path: Path) -> np.ndarray:
-    """An array [point, 3 or more], or one with named columns x, y, z."""
+    """An array [point, 3 or 4, and columns nobody asks for], or one with named columns x, y, z."""
     if array.dtype.names and {"x", "y", "z"} <= set(array.dtype.names) and array.ndim == 1:
         light = ["intensity"] if "intensity" in array.dtype.names else []
         columns = [array[name] for name in ("x", "y", "z", *light)]
@@ -73,6 +75,11 @@ def _plain(array: np.ndarray, path: Path) -> np.ndarray:
             return np.stack([column.astype(np.float64) for column in columns], axis=1)
     if array.ndim != 2 or array.shape[1] < 3 or array.dtype.kind not in "fiu":
         raise DataError(f"{at(path)}: {array.dtype} {array.shape}; need numbers [points, 3] or [points, 4].")
+    if array.shape[1] > max(MAX_COLUMNS, len(array)):
+        raise DataError(
+            f"{at(path)}: {len(array)} points of {array.shape[1]:,} columns; need [points, 3] or [points, 4]. "
+            "Is it [3, points]? Write the array's transpose, array.T."
+        )
     return array[:, :4].astype(np.float64)
 
 
@@ -80,7 +87,11 @@ def _from_npz(path: Path) -> np.ndarray:
     """The array `points` (and `intensity`), or the only one."""
     arrays = read_arrays(path, NPZ_BYTES)
     if "points" not in arrays and len(arrays) != 1:
-        raise DataError(f"{at(path)}: no array 'points' among {len(arrays)} arrays.")
+        shown = ", ".join(printable(name, 40) for name in list(arrays)[:8]) or "none"
+        raise DataError(
+            f"{at(path)}: no array 'points' among its {len(arrays)} ({shown}). Name the one of shape [points, 3] "
+            "'points' (and one of shape [points] 'intensity', if you have it): np.savez(file, points=...)."
+        )
     table = _plain(arrays.get("points", next(iter(arrays.values()))), path)
     light = arrays.get("intensity")
     if light is None:

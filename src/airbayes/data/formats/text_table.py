@@ -11,21 +11,23 @@ from airbayes.errors import DataError
 from airbayes.text import printable
 
 COMMENTS = ("#", "//")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # spreadsheets begin UTF-8 with it
 LIGHT_NAMES = ("intensity", "reflectance", "reflectivity", "i")
 
 
 def parse_text(raw: bytes, path: Path) -> np.ndarray:
     """x, y, z (and intensity): the columns of these names if there is a heading, else the first three (or four)."""
-    stream = io.StringIO(raw.decode("latin-1"))
+    stream = io.StringIO(raw.removeprefix(BYTE_ORDER_MARK).decode("latin-1"))
     start, first, number = 0, "", 0
     while not first or first.startswith(COMMENTS):
         start, line = stream.tell(), stream.readline()
         if not line:
             raise DataError(f"{at(path)}: no points.")
         first, number = line.strip(), number + 1
-    delimiter = "," if "," in first else ";" if ";" in first else None
+    delimiter = ";" if ";" in first else "," if "," in first else None
     names = [name.strip().strip('"').lower() for name in first.split(delimiter)]
-    if _is_number(names[0]):
+    decimal_commas = delimiter == ";"  # where commas are decimal, semicolons separate
+    if _is_number(names[0].replace(",", ".") if decimal_commas else names[0]):
         stream.seek(start)
         number -= 1
         columns = list(range(min(len(names), 4)))
@@ -33,7 +35,10 @@ def parse_text(raw: bytes, path: Path) -> np.ndarray:
             raise DataError(f"{at(path, line=number + 1)}: {len(names)} columns; need x, y and z.")
     else:
         columns = _named_columns(names, path, number)
-    return read_columns(stream.read(), columns, path, delimiter=delimiter, lines_before=number)
+    text = stream.read()
+    if decimal_commas:
+        text = text.replace(",", ".")
+    return read_columns(text, columns, path, delimiter=delimiter, lines_before=number)
 
 
 def read_columns(
@@ -51,7 +56,10 @@ def read_columns(
     except Exception as error:  # numpy's reader names the row, in several types of error
         found = re.search(r"row (\d+)", str(error))
         line = lines_before + 1 + int(found[1]) if found else None
-        raise DataError(f"{at(path, line=line)}: not a table of numbers ({printable(str(error), 120)}).") from None
+        raise DataError(
+            f"{at(path, line=line)}: not a table of numbers ({printable(str(error), 120)}). Write numbers alone, as in "
+            "1.5 2 3.25; with decimal commas, semicolons between them: 1,5;2;3,25."
+        ) from None
 
 
 def _named_columns(names: list[str], path: Path, line: int) -> list[int]:
