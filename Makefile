@@ -15,9 +15,9 @@ run: $(VENV)/.run  ## the main study: tables, verdicts and runs/quick/report.htm
 test: $(VENV)/.test lint  ## lint, type check and the tests
 	$(BIN)/python -m pytest -n 2 -m "not long"
 
-test-long: $(VENV)/.test  ## the tests that take long; laws and models once more, compiled as for users
+test-long: $(VENV)/.test  ## the tests that take long; laws, samplers and models once more, compiled as for users
 	XLA_FLAGS= $(BIN)/python -m pytest -n 2 -m long
-	XLA_FLAGS= $(BIN)/python -m pytest -n 2 tests/oracles tests/models
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 tests/oracles tests/models tests/samplers
 
 bench: $(VENV)/.run  ## speed: tables and bench.json in runs/bench
 	$(BIN)/airbayes bench --out runs/bench

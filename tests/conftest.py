@@ -14,6 +14,11 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit it
     os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # see airbayes/cache.py
-    if "XLA_FLAGS" not in os.environ:  # most of the time goes into compiling; the least of LLVM's levels that vectorise
-        os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=1"
+    if "XLA_FLAGS" not in os.environ:
+        # Most of the time goes into compiling. The least of LLVM's levels that vectorise; one module a program; and the
+        # older emitter of fused loops, which takes half the time. `make test-long` compiles as for users.
+        os.environ["XLA_FLAGS"] = (
+            "--xla_backend_optimization_level=1 --xla_cpu_parallel_codegen_split_count=1 "
+            "--xla_cpu_use_fusion_emitters=false"
+        )
 os.environ["AIRBAYES_CACHE_PROGRAMS"] = "off"  # where a test takes JAX_ variables away
