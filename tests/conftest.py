@@ -4,6 +4,7 @@ It starts empty: no program comes from, or goes to, the cache of whoever runs th
 """
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -22,3 +23,4 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit it
             "--xla_cpu_use_fusion_emitters=false"
         )
 os.environ["AIRBAYES_CACHE_PROGRAMS"] = "off"  # where a test takes JAX_ variables away
+gc.set_threshold(50_000, 20, 50)  # traces and programs are many objects that stay; passing over them is not free

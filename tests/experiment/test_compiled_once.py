@@ -74,6 +74,7 @@ def test_batches_of_cells_share_the_program():
     assert compilations(study) == {"_start": 1, "_advance": 1, "take_snapshot": 1}  # for four batches
 
 
+@pytest.mark.long  # that nothing is traced again: tests/power/test_one_of.py
 def test_policies_share_the_program(monkeypatch):
     """Two are made ready at once: the second waits for the first instead of tracing the step for itself."""
     small = {
