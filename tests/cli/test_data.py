@@ -93,7 +93,8 @@ def test_convert_from_a_mapping_file(tmp_path):
         (["convert", "kitti", "missing/out.npz"], "there is no folder"),
         (["convert", "kitti", "out.npz", "--classes", "car=Carr"], "Did you mean 'Car'?"),
         (["convert", "kitti", "out.npz", "--format", "nuscene"], "Did you mean nuscenes?"),
-        (["simulate", "--out", "out.npz", "--per-class", "0"], "need objects"),
+        (["simulate", "--out", "out.npz", "--per-class", "0"], "not both 0"),
+        (["simulate", "--out", "out.npz", "--per-class", "1000000001"], "at most 1,000,000"),
     ],
 )
 def test_wrong_requests_exit_with_2_and_write_nothing(args, message, tmp_path, capsys):

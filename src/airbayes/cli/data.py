@@ -149,6 +149,7 @@ def _simulate(args: list[str], console: Console) -> int:
     import tyro
 
     from airbayes.data.simulator import SimulatorConfig, simulate
+    from airbayes.experiment.ranges import RANGES
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
@@ -159,8 +160,10 @@ def _simulate(args: list[str], console: Console) -> int:
     options = given.options
     _check_target(options.out, options.force)
     counts = {"train": options.per_class, "test": options.test_per_class}
-    if min(counts.values()) < 0 or not any(counts.values()):
-        raise AirbayesError(f"--per-class {options.per_class} --test-per-class {options.test_per_class}: need objects.")
+    most = int(RANGES["lidar.per_class"].high)
+    if not all(0 <= count <= most for count in counts.values()) or not any(counts.values()):
+        given_counts = f"--per-class {options.per_class} --test-per-class {options.test_per_class}"
+        raise AirbayesError(f"{given_counts}: at least 0 and at most {most:,}, and not both 0.")
     with make_console(stderr=True).status("simulating ..."):
         objects = simulate(given.simulator, counts, options.seed)
     _write(options.out, objects)
