@@ -266,6 +266,28 @@ def test_links_lead_to_their_section(browser, files, size):
         page.context.close()
 
 
+def test_the_sections_of_compared_runs_are_folded_until_asked_for(browser, files):
+    """Three runs in full are 80 phone screens; what is folded has no width, and is drawn when it has one."""
+    page = opened_as_is(browser, files["two"], anchor="#run2-convergence", reduced_motion="reduce")
+    open_ones = "[...document.querySelectorAll('.folded')].map(each => each.open)"
+    shrunk = "all => all.map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width)"
+    assert 0 <= settled(page, "run2-convergence") < TALL_BAR
+    assert page.evaluate(open_ones) == [False, True]
+    assert page.locator("[data-figure^='run1-'] .panel").count() == 0
+    page.locator("a[href='#run1-convergence']").click()
+    assert 0 <= settled(page, "run1-convergence") < TALL_BAR
+    page.locator(".folded > summary").first.click()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(open_ones) == [True, True]
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(open_ones) == [False, True]
+    page.locator(".folded > summary").first.click()
+    page.wait_for_timeout(300)
+    widths = page.locator("[data-figure='run1-accuracy-0'] .panel svg").evaluate_all(shrunk)
+    assert 0.95 < min(widths) <= max(widths) < 1.05
+    page.context.close()
+
+
 def test_the_bar_follows_and_scrolls_by_wheel(browser, files):
     page = opened_as_is(browser, files["small"], {"width": 900, "height": 900}, reduced_motion="reduce")
     menu = page.locator("nav")
@@ -363,6 +385,7 @@ def test_legend_shows_the_curves_that_are_there(open_page):
 
 def test_curves_end_where_the_chain_diverged(open_page):
     page = open_page("two").page
+    page.locator(".folded > summary").last.click()
     figure = page.locator("[data-figure='run2-convergence-0']")
     figure.get_by_role("slider").press("Home")
     panel = figure.locator(".panel").first

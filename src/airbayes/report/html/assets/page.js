@@ -15,14 +15,21 @@ const near = new IntersectionObserver((entries) => {
 }, { rootMargin: "700px" });
 for (const view of views) near.observe(view.place);
 
+// What is folded has no width, and is drawn once it is unfolded.
+const unfoldedViews = () => views.filter((view) => !view.place.closest("details:not([open])"));
+
 function drawAll() {
-  for (const view of views) if (!view.drawn) view.draw();
+  for (const view of unfoldedViews()) if (!view.drawn) view.draw();
 }
+for (const folded of document.querySelectorAll(".folded"))
+  folded.addEventListener("toggle", () => {
+    for (const view of unfoldedViews()) if (folded.contains(view.place)) view.drawn ? view.resize() : near.observe(view.place);
+  });
 
 let waiting = 0;
 addEventListener("resize", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(() => views.forEach((view) => view.resize()), 120);
+  waiting = setTimeout(() => unfoldedViews().forEach((view) => view.resize()), 120);
 });
 
 const THEMES = ["auto", "light", "dark"];

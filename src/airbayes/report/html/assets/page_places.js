@@ -3,14 +3,21 @@ const bar = document.querySelector(".top"), menu = document.querySelector("nav")
 const links = new Map([...menu.querySelectorAll("a")].map((link) => [link.getAttribute("href").slice(1), link]));
 const targets = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
 
-// Figures give the page its height: a place is known once all above it are drawn.
-function go() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (!target) return;
-  drawAll();
-  target.scrollIntoView();
+// Figures give the page its height: a place is known once it is unfolded, and all above it are drawn.
+function ready(hash) {
+  const target = document.getElementById(decodeURIComponent(hash.slice(1))), folded = target && target.closest(".folded");
+  if (folded) folded.open = true;
+  if (target) drawAll();
+  return target;
 }
-document.addEventListener("click", (event) => { if (event.target.closest("a[href^='#']")) drawAll(); });
+function go() {
+  const target = ready(location.hash);
+  if (target) target.scrollIntoView();
+}
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (link) ready(link.getAttribute("href"));
+});
 addEventListener("hashchange", go);
 if (location.hash) {
   go();
@@ -21,7 +28,7 @@ if (location.hash) {
 const later = window.requestIdleCallback || ((each) => setTimeout(() => each({ timeRemaining: () => 10 }), 50));
 function drawOn(deadline) {
   do {
-    const view = views.find((each) => !each.drawn);
+    const view = unfoldedViews().find((each) => !each.drawn);
     if (!view) return;
     view.draw();
   } while (deadline.timeRemaining() > 8);
