@@ -30,9 +30,10 @@ def test_merge_then_claims(parts, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "3 seeds from 2 folders" in shown
     assert str(out / "report.html") in shown
-    for name in ("cells.csv", "fig2.png", "claims.json", "report.html"):  # as after a run
-        assert name in shown
-        assert (out / name).stat().st_size > 0
+    files = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    assert {"cells.csv", "fig2.png", "claims.json", "report.html", "SHA256SUMS"} <= files  # as after a run
+    line = shown[shown.index("Written: ") : shown.index("Report, for your browser")]
+    assert set(line.removeprefix("Written: ").replace(",", " ").split()) == files
     (out / "claims.json").unlink()
     assert run("claims", str(out)) == 0
     text = capsys.readouterr().out

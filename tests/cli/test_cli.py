@@ -156,6 +156,23 @@ def test_dry_run_predicts_and_writes_nothing(tmp_path, capsys, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_dry_run_of_a_shard_is_of_its_cells(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    few = ("run", "blobs", "--dry-run", "--seeds=1", "--network.topologies", "star", "--channel.snr-db", "30")
+    assert run(*few, "--methods", "dsgld", "cd_dsgld", "--policies", "common", "--shard", "0/2") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Shard 0/2 computes 1 of 2 cells; the tables above are of the whole experiment." in text
+    table = text[text.index("blobs, shard 0/2: cells") :]
+    assert "dsgld 1 1" in table
+    assert "cd_dsgld" not in table
+    assert "compiled meanwhile" not in table  # units of a shard run one after the other
+    assert run(*few, "--methods", "q_dsgd", "--problem.features=12000", "--shard", "1/2") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "star 900 to 3,128" in text  # t of the leaves and of the hub
+    assert "1 will be idle" in text
+    assert text.endswith("Shard 1/2 computes 0 of 1 cell; the tables above are of the whole experiment.")
+
+
 def test_dry_run_has_a_row_for_each_graph_and_says_that_faults_are_not_in_it(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scenarios = ("ring", "ring@link_outage=0.3", "ring@gain_std=0.1", "star")

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from airbayes.cli.fitted_table import print_fitted
 
-HEADERS = ("graph", "weight w", "gap", "2nd |eigenvalue|", "transition")
+HEADERS = ("graph", "weight w", "gap", "2nd |eigenvalue|", "SNR")
 CELLS = ("ring", "0.4000", "0.553", "0.447", "29.0 dB")
 
 
@@ -26,6 +26,7 @@ def test_every_word_and_number_is_whole(width):
     words = {word.strip(":.,") for word in text.split()}
     wanted = " ".join(HEADERS[1:] + CELLS).replace("0.553", "")
     assert {word.strip(",") for word in wanted.split()} <= words
+    assert "29.0 dB" in text  # a number and its unit are one
 
 
 def test_columns_are_left_out_in_their_order_and_only_for_want_of_room():
@@ -43,5 +44,5 @@ def test_what_cannot_be_left_out_becomes_a_list():
         "  weight w: 0.4000",
         "  gap: 0.553",
         "  2nd |eigenvalue|: 0.447",
-        "  transition: 29.0 dB",
+        "  SNR: 29.0 dB",
     ]

@@ -17,12 +17,16 @@ from airbayes.samplers import CDDSGLD, DSGD, DSGHMC, DSGLD, QDSGD, SGLD
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np
-from airbayes import channel, models, network, power, samplers
+from airbayes import channel, metrics, models, network, power, samplers
 posterior = models.Posterior(models.LinearRegression(2).log_likelihood, models.GaussianPrior(), 5)
 g, ring = models.FullGradient(posterior), network.build_mixing(network.ring(5))
 radio, common, top = channel.AWGN(20.0), power.Common(), jnp.full(5, 2)
 def first(sampler): return sampler.step(jax.random.key(0), sampler.init(np.zeros((5, 5))), None)
 def own(keys, theta, data): return theta
+def over(power, noise):
+    many = channel.AWGN(20.0)
+    for name, value in (("power", power), ("noise_power", noise)): object.__setattr__(many, name, jnp.asarray(value))
+    return first(samplers.CDDSGLD(own, ring, many, common, 1e-3))
 def start(theta): return samplers.DSGLD(g, ring, 1e-3).init(theta)
 """
 NO_GRADIENT = r"gradient must be a function .* such as models.FullGradient\(posterior\), got "
@@ -58,6 +62,16 @@ MISTAKES = {
     "first(samplers.DSGHMC(own, ring, 1e-3, jnp.ones(5)))": "friction γ must be one number for all agents",
     "first(samplers.QDSGD(own, ring, top, 1e-3, jnp.ones(5)))": "consensus step γ must be one number for all agents",
     "channel.AWGN(np.array([0.0, 20.0]))": r"SNR in dB must be one number for all agents, got shape \[2\]",
+    "channel.AWGN(20.0, np.ones(5))": r"Transmit power P must be one number for all agents, got shape \[5\]",
+    "channel.NoisyGainAWGN(20.0, np.ones(5))": r"gain_std must be one number for all agents, got shape \[5\]",
+    "channel.ImpulsiveNoise(radio, np.ones(5), 1.0)": "rate of impulses must be one number for all agents",
+    "channel.ImpulsiveNoise(radio, 0.1, np.ones(5))": "power of impulses over N0 must be one number for all agents",
+    "over(np.ones(5), 1.0)": r"The channel's power P must be one number for all agents, got shape \[5\]",
+    "over(1.0, np.ones(5))": r"The channel's noise power N0 must be one number for all agents, got shape \[5\]",
+    "metrics.consensus_distance(jnp.zeros(5))": r"θ must be \[agent, param\], got shape \[5\].*jax.vmap",
+    "metrics.consensus_distance(jnp.zeros((2, 5, 3)))": r"θ must be \[agent, param\], got shape \[2, 5, 3\]",
+    "metrics.rhat(np.zeros(50))": r"must be \[chain, draw, ...\], got shape .50.. Of a single chain give draws\[None\]",
+    "metrics.ess(np.zeros(50))": r"must be \[chain, draw, ...\], got shape \[50\]",
 }
 
 

@@ -52,6 +52,7 @@ class NoisyGainAWGN(Channel):
     gain_std: Float[Array, ""]  # σ, standard deviation of the gain error
 
     def __init__(self, snr_db: float | Array, gain_std: float | Array, power: float | Array = 1.0):
+        one_number("gain_std", gain_std)
         if known(gain_std) is not None and not (gain_std >= 0 and math.isfinite(gain_std)):
             raise AirbayesError(f"gain_std must be zero or more, got {gain_std}.")
         self.noise_power = jnp.asarray(_noise_power(snr_db, power), jnp.float32)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
-from airbayes.checks import known
+from airbayes.checks import known, one_number
 from airbayes.errors import AirbayesError
 
 
@@ -27,6 +27,8 @@ class ImpulsiveNoise(Channel):
     ratio: Float[Array, ""]  # K, power of an impulse over N0, linear
 
     def __init__(self, base: Channel, rate: float | Array, ratio: float | Array):
+        one_number("The rate of impulses", rate)
+        one_number("The power of impulses over N0", ratio)
         if known(rate) is not None and not 0 <= rate <= 1:
             raise AirbayesError(f"The rate of impulses is a probability, 0 to 1, got {rate}.")
         if known(ratio) is not None and not (ratio >= 0 and math.isfinite(ratio)):

@@ -12,6 +12,8 @@ from airbayes.cli.plan_tables import decibels, eigenvalue_text, from_to, weight_
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
+from airbayes.experiment.engines.options import EngineOptions, parse_shard
+from airbayes.experiment.engines.units import share_of, too_few_units, units_of
 from airbayes.experiment.kept import kept_samples, storage_note
 from airbayes.experiment.memory import BatchMemory, memory_of_batches, memory_of_builder, peak
 from airbayes.experiment.plan import Setting, plan_graph
@@ -22,19 +24,36 @@ from airbayes.power import norm_cap
 from airbayes.text import plural, printable, true_minus
 
 
-def print_plan(config: ExperimentConfig, console: Console, progress: Console) -> None:
+def print_plan(config: ExperimentConfig, engine: EngineOptions, console: Console, progress: Console) -> None:
     """What takes seconds comes first. No object is simulated: how many there are is known from the configuration."""
     builder = Builder(config, only_shapes=True)
     _print_transitions(builder, console)
     if "q_dsgd" in config.methods:
         _print_top_t(builder, console)
-    groups = group_by_variant(enumerate_cells(config))
+    groups = group_by_variant(_cells_of(config, engine, console))
+    if not groups:
+        return
     together = [cells[: config.cells_per_batch or len(cells)] for cells in groups.values()]
     with progress.status(Text("")) as status:
         batches = memory_of_batches(
             builder, together, lambda text: _say(status, progress, f"{config.name}: {text} ...")
         )
-    _print_cells(builder, groups, batches, console)
+    _print_cells(builder, engine, groups, batches, console)
+
+
+def _cells_of(config: ExperimentConfig, engine: EngineOptions, console: Console) -> list[Cell]:
+    """All, or those of the shard, with a line that says which part of the predictions is whose."""
+    cells = enumerate_cells(config)
+    if engine.shard is None:
+        return cells
+    index, count = parse_shard(engine.shard)
+    units = units_of(config)
+    mine = [cells[place] for unit in share_of(units, index, count) for place in unit.cells]
+    if warning := too_few_units(config, len(units), count):
+        console.print(warning, markup=False)
+    text = f"Shard {engine.shard} computes {len(mine):,} of {plural(len(cells), 'cell')}"
+    console.print(f"{text}; the tables above are of the whole experiment.\n", markup=False)
+    return mine
 
 
 def _say(status: Status, progress: Console, text: str) -> None:
@@ -45,11 +64,16 @@ def _say(status: Status, progress: Console, text: str) -> None:
         progress.print(printable(text, 200))
 
 
-def _print_cells(builder: Builder, groups: dict[str, list[Cell]], batches: list[BatchMemory], console: Console) -> None:
+def _print_cells(
+    builder: Builder,
+    engine: EngineOptions,
+    groups: dict[str, list[Cell]],
+    batches: list[BatchMemory],
+    console: Console,
+) -> None:
     config = builder.config
-    table = Table(
-        "method", "cells", "chains", "steps", "samples kept", "held", "workspace", title=f"{config.name}: cells"
-    )
+    title = f"{config.name}{'' if engine.shard is None else f', shard {engine.shard}'}: cells"
+    table = Table("method", "cells", "chains", "steps", "samples kept", "held", "workspace", title=title)
     sampling = config.sampling
     kept = kept_samples(config)
     for (variant, cells), memory in zip(groups.items(), batches, strict=True):
@@ -65,10 +89,11 @@ def _print_cells(builder: Builder, groups: dict[str, list[Cell]], batches: list[
     print_fitted(table, console)
     if note := storage_note(config):
         console.print(note, markup=False)
-    ahead = not config.cells_per_batch
+    ahead = not config.cells_per_batch and engine.shard is None and not engine.on_cluster  # else one unit at a time
     beside = ", each method beside the next one, which is compiled meanwhile" if ahead and len(batches) > 1 else ""
+    most = peak(batches, memory_of_builder(builder), ahead)
     console.print(
-        f"Memory at most {peak(batches, memory_of_builder(builder), ahead) / 1e6:,.1f} MB{beside}; "
+        f"Memory{' of a worker' if engine.on_cluster else ''} at most {most / 1e6:,.1f} MB{beside}; "
         "Python, JAX and its compiler take about 500 MB more."
     )
     agents, params, shown = config.network.agents, builder.problem.model.num_params, len(shown_agents(config))

@@ -1,5 +1,6 @@
 """Tables for terminals of 80 columns and fewer: light, and no word or number in them is cut."""
 
+import re
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -10,6 +11,8 @@ from rich.text import Text
 
 BETWEEN = 2  # blanks between two columns
 MOST_NAME = 16  # columns that a name may claim; a longer one, such as a path, is folded
+# A number and its unit are one word.
+WORD = re.compile(r"−?\d[\d,.]* (?:dBm?|%|[pnµmkMGT]?(?:s|J|Hz|bit|m|B))(?!\S)|\S+")
 
 
 def print_fitted(table: Table, console: Console, spare: Sequence[str] = ()) -> None:
@@ -68,7 +71,7 @@ def _widths(table: Table, room: int) -> list[int]:
 def _least(table: Table) -> list[int]:
     """The longest word of every column; names, which may be long, count in part."""
     texts = _texts(table)
-    least = [max((cell_len(word) for text in column for word in text.split()), default=0) for column in texts]
+    least = [max((cell_len(word) for text in column for word in WORD.findall(text)), default=0) for column in texts]
     least[0] = max(cell_len(texts[0][0]), min(least[0], MOST_NAME))
     return least
 

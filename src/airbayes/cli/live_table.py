@@ -154,7 +154,7 @@ def _title(state: RunState, width: int) -> Text:
 
 def _bar(state: RunState, width: int) -> Table:
     share, left = state.done_share, clock(state.eta_s())
-    words = f"{100 * share:3.0f} %" + (f", about {left} left" if left and share < 1 else "")
+    words = f"{percent(share):>5}" + (f", about {left} left" if left and share < 1 else "")
     line = Table.grid(padding=(0, 1))
     line.add_column()
     line.add_column(no_wrap=True, overflow="ellipsis")

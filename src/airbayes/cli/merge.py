@@ -50,6 +50,8 @@ def merge_command(args: list[str]) -> int:
     if out is None or str(out) in ("", "."):
         raise AirbayesError(f"Name a folder for the merged results with --out.\n  {USAGE}")
     from airbayes.experiment.merge import merge_folders
+    from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
+    from airbayes.experiment.sample_files import FOLDER as SAMPLES
 
     seeds = merge_folders(list(parsed.folders), out, force=parsed.options.force)
     console = make_console(parsed.options.quiet)
@@ -63,7 +65,8 @@ def merge_command(args: list[str]) -> int:
         )
     with make_console(parsed.options.quiet, stderr=True).status("drawing figures and the page ..."):
         beside = _write_beside(out)
-    written = ["config.toml", "results.nc", "summary.json", "SHA256SUMS", *beside.names]
+    folders = [name for name in (PREDICTIONS, SAMPLES) if (out / name).is_dir()]
+    written = ["config.toml", "results.nc", "summary.json", "SHA256SUMS", *beside.names, *folders, beside.page.name]
     console.print(f"Written: {', '.join(written)}", markup=False)
     console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)
     return 0

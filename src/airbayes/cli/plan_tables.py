@@ -167,7 +167,7 @@ def _print_costs(points: list[PointPlan], options: "PlanOptions", console: Conso
             si(slow.latency_s, "s"),
             si(slow.energy_j, "J"),
         )
-    print_fitted(table, console, one_by_one[:1])
+    print_fitted(table, console, ("Q-DSGD: energy", one_by_one[0]))  # the first is one number in all rows
     console.print(
         "Of the whole network, radiated. One by one: digital, every parameter at 32 bits, each agent in turn at the "
         "capacity of a link without interference."

@@ -75,7 +75,7 @@ def run_command(args: list[str]) -> int:
         _check(config, progress)
         from airbayes.cli.dry_run import print_plan  # loads JAX, which _check prepares
 
-        print_plan(config, console, progress)
+        print_plan(config, engine, console, progress)
         return 0
     if options.out is not None and str(options.out) in ("", "."):
         raise AirbayesError("--out is empty; name a folder for the results, for example --out runs/mine.")
