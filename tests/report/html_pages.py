@@ -47,8 +47,11 @@ def lost_run() -> Run:
     dataset = run.dataset.copy(deep=True)
     where = {"method": "q_dsgd", "snr_db": 0.0}
     for name, variable in dataset.data_vars.items():
-        if "method" in variable.dims and not str(name).endswith("_over_steps"):
-            dataset[name].loc[where] = {"status": 2, "diverged_step": 700}.get(str(name), np.nan)
+        if "method" not in variable.dims or str(name).endswith("_over_steps"):
+            continue
+        lost = {"status": 2, "diverged_step": 700}.get(str(name))
+        if lost is not None or variable.dtype.kind == "f":  # counts have no NaN
+            dataset[name].loc[where] = np.nan if lost is None else lost
     return make_run(Path("lost"), run.config, dataset)
 
 
