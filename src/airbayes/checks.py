@@ -26,7 +26,7 @@ class Rule(NamedTuple):
 
 POSITIVE = Rule("positive", lambda x: x > 0)
 POSITIVE_FINITE = Rule("positive and finite", lambda x: (x > 0) & (x < np.inf))
-FINITE = Rule("finite", np.isfinite)
+ANY = Rule("a number", lambda x: np.ones(x.shape, bool))  # inf and NaN, too
 NOT_NEGATIVE = Rule("zero or more", lambda x: x >= 0)
 NOT_NEGATIVE_FINITE = Rule("zero or more and finite", lambda x: (x >= 0) & (x < np.inf))
 AT_LEAST_ONE = Rule("at least 1", lambda x: x >= 1)

@@ -87,7 +87,7 @@ MISTAKES = {
     "samplers.Late(10, 3)": "probability p of a fault must be from 0 to 1, got 10",
     "samplers.Late(0.1, 1.5)": "staleness τ in steps must be a whole number, zero or more, got 1.5",
     "samplers.CosineCycles(1e-3, 2.5)": "period c of the cycles must be a whole number, at least 1, got 2.5",
-    "samplers.Attack(1.0, np.nan)": "size a of a lie must be finite, got nan",
+    "samplers.Attack(1.0, 'big')": "size a of a lie must be a number, got 'big'",
     "attack(attackers=-1)": "attackers must be an integer from 0 on, got -1",
     "attack(attackers=9)": "9 attackers, but the network has 5 agents",
     "samplers.ClippingReceiver(-4)": "limit c of a receiver must be positive, got -4",

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from airbayes.checks import AT_LEAST_ONE, BELOW_ONE, FINITE, NOT_NEGATIVE, PROBABILITY, check_count, checked, known
+from airbayes.checks import ANY, AT_LEAST_ONE, BELOW_ONE, NOT_NEGATIVE, PROBABILITY, check_count, checked, known
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys, normal_rows, step_key
 from airbayes.network import AnyMixing, burst_mask, combine, down_below, is_split, links_up
@@ -83,7 +83,7 @@ class Attack(eqx.Module):
     """
 
     probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
-    size: Float[Array, ""] = eqx.field(converter=checked("The size a of a lie", FINITE, one=True))  # a
+    size: Float[Array, ""] = eqx.field(converter=checked("The size a of a lie", ANY, one=True))  # a
     kind: AttackKind = eqx.field(static=True, default="constant")
     attackers: int = eqx.field(static=True, default=1)
 
