@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from unchecked import answers
 
-from airbayes.checks import POSITIVE, POSITIVE_FINITE, check_count, check_number, checked, describe, known
+from airbayes.checks import AT_LEAST_ONE, POSITIVE, POSITIVE_FINITE, check_count, check_number, checked, describe, known
 from airbayes.errors import AirbayesError
 
 
@@ -50,6 +50,13 @@ def test_checked_numbers_are_the_arrays_they_were():
     found, before = checked("x", POSITIVE)(0.1), jnp.asarray(0.1, jnp.float32)
     assert (found.dtype, found.weak_type, found.shape) == (before.dtype, before.weak_type, ())
     assert found == before
+
+
+def test_whole_numbers_are_not_cut_off():
+    assert checked("x", AT_LEAST_ONE, dtype=jnp.int32)(3.0).dtype == jnp.int32
+    for value in (2.5, np.float32(1e12)):
+        with pytest.raises(AirbayesError, match=r"x must be a whole number, at least 1, got"):
+            checked("x", AT_LEAST_ONE, dtype=jnp.int32)(value)
 
 
 def test_counts():

@@ -26,8 +26,12 @@ class Rule(NamedTuple):
 
 POSITIVE = Rule("positive", lambda x: x > 0)
 POSITIVE_FINITE = Rule("positive and finite", lambda x: (x > 0) & (x < np.inf))
+ANY = Rule("a number", lambda x: np.ones(x.shape, bool))  # inf and NaN, too
 NOT_NEGATIVE = Rule("zero or more", lambda x: x >= 0)
+NOT_NEGATIVE_FINITE = Rule("zero or more and finite", lambda x: (x >= 0) & (x < np.inf))
 AT_LEAST_ONE = Rule("at least 1", lambda x: x >= 1)
+PROBABILITY = Rule("from 0 to 1", lambda x: (x >= 0) & (x <= 1))
+BELOW_ONE = Rule("from 0 to below 1", lambda x: (x >= 0) & (x < 1))
 
 
 def known(value: Any) -> np.ndarray | None:
@@ -43,26 +47,32 @@ def check_number(what: str, value: ArrayLike, rule: Rule, fix: str = "", dtype: 
     asked = known(value)
     if asked is None:
         return
-    if not (jnp.issubdtype(asked.dtype, jnp.floating) or jnp.issubdtype(asked.dtype, jnp.integer)):
-        raise AirbayesError(f"{what} must be a number, got {describe(value)}. {fix}".rstrip())
-    with np.errstate(over="ignore"):  # too large for float32 is inf
-        broken = ~rule.holds(asked.astype(dtype))
+    _refuse_other_kinds(what, value, asked, fix)
+    with np.errstate(over="ignore", invalid="ignore"):  # too large for float32 is inf
+        taken = asked.astype(dtype)
+    broken = ~rule.holds(taken)
+    if jnp.issubdtype(dtype, jnp.integer):
+        rule, broken = Rule(f"a whole number, {rule.text}", rule.holds), broken | (taken != asked)
     if broken.any():
         raise AirbayesError(f"{what} must be {rule.text}, got {float(asked[broken][0]):.6g}. {fix}".rstrip())
 
 
-def checked(what: str, rule: Rule, fix: str = "", dtype: Any = jnp.float32) -> Callable[[ArrayLike], Array]:
-    """A converter of a module's field: to an array on the device, after a look at the number."""
+def checked(
+    what: str, rule: Rule, fix: str = "", dtype: Any = jnp.float32, one: bool = False
+) -> Callable[[ArrayLike], Array]:
+    """A converter of a module's field: to an array on the device, or with `one` to one number, after a look at it."""
 
     def convert(value: ArrayLike) -> Array:
         check_number(what, value, rule, fix, dtype)
-        return jnp.asarray(value, dtype)
+        return jnp.asarray(one_number(what, value) if one else value, dtype)
 
     return convert
 
 
 def one_number(what: str, value: ArrayLike) -> Array:
     """What the whole network shares, where it is used; an array of them would meet the wrong axis without a word."""
+    if not isinstance(value, jax.Array):
+        _refuse_other_kinds(what, value, np.asarray(value))
     number = jnp.asarray(value)
     if number.shape:
         raise AirbayesError(
@@ -70,6 +80,11 @@ def one_number(what: str, value: ArrayLike) -> Array:
             "sampler inside the function that jax.vmap maps over them."
         )
     return number
+
+
+def _refuse_other_kinds(what: str, value: object, asked: np.ndarray, fix: str = "") -> None:
+    if not (jnp.issubdtype(asked.dtype, jnp.floating) or jnp.issubdtype(asked.dtype, jnp.integer)):
+        raise AirbayesError(f"{what} must be a number, got {describe(value)}. {fix}".rstrip())
 
 
 def check_count(what: str, value: object, least: int = 1, fix: str = "") -> None:

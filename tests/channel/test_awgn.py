@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from airbayes.channel import AWGN, ImpulsiveNoise, NoisyGainAWGN, db_to_linear, linear_to_db
+from airbayes.channel import AWGN, ImpulsiveNoise, Jammed, NoisyGainAWGN, db_to_linear, linear_to_db
 from airbayes.errors import AirbayesError
 
 
@@ -36,6 +36,7 @@ def test_cells_of_other_snr_run_in_one_vmap():
     made = jax.vmap(lambda snr: NoisyGainAWGN(snr, snr / 100))(jnp.array([0.0, 10.0]))
     np.testing.assert_allclose(made.noise_power, [1.0, 0.1], rtol=1e-6)
     np.testing.assert_allclose(made.gain_std, [0.0, 0.1], rtol=1e-6)
+    assert jax.vmap(lambda rate: Jammed(AWGN(10.0), rate, rate, 1))(jnp.array([0.0, 0.1])).rate.shape == (2,)
     assert jax.vmap(lambda rate: ImpulsiveNoise(AWGN(10.0), rate, rate))(jnp.array([0.0, 0.1])).rate.shape == (2,)
 
 
@@ -50,7 +51,7 @@ def test_gain_errors_have_their_standard_deviation():
     [
         (lambda: AWGN(float("nan")), "NaN dB"),
         (lambda: AWGN(float("inf")), "inf dB"),
-        (lambda: AWGN(10.0, power=0.0), "got 0.0"),
+        (lambda: AWGN(10.0, power=0.0), "Transmit power P must be positive and finite, got 0"),
         (lambda: NoisyGainAWGN(10.0, -0.1), "got -0.1"),
         (lambda: linear_to_db(-1.0), "got -1.0"),
     ],

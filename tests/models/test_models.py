@@ -191,7 +191,9 @@ def test_the_likelihood_gives_one_number_per_example(jit):
     """A column of targets would be broadcast to [example, example], silently."""
     gradient = FullGradient(Posterior(own_likelihood, GaussianPrior(), 2))
     data = stack_agents([TEN, TEN], [np.zeros((10, 1), np.float32)] * 2)
-    with pytest.raises(AirbayesError, match=r"gave shape \[10, 10\] for 10 examples.*\[10, 1\], a column\? Give targ"):
+    with pytest.raises(
+        AirbayesError, match=r"gave shape \[10, 10\] for 10 examples .*\[10, 1\]; .* a column\? Give targ"
+    ):
         jit(lambda theta: gradient(None, theta, data))(jnp.zeros((2, 2)))
 
 
@@ -244,11 +246,15 @@ def test_data_and_theta_fit_each_other():
 
 USERS = """
 import jax, jax.numpy as jnp, numpy as np
+import equinox as eqx
 from airbayes import models
 line, prior, x = models.LinearRegression(2), models.GaussianPrior(), np.zeros((2, 10, 2), np.float32)
 data = models.stack_agents(list(x), list(x[..., :1]))
 keys, theta = jax.random.split(jax.random.key(0), 2), jnp.zeros((2, 2))
 def gradient(potential): return models.FullGradient(potential)(None, theta, data)
+def network(build, classes):
+    model = models.NetworkClassifier(build, classes)
+    return model.log_probs(model.init(keys[0]), x[0])
 def batches(data): return models.MiniBatchGradient(lambda theta, data: theta.sum(), 5)(keys, theta, data)
 """
 MISTAKES = {
@@ -260,6 +266,20 @@ MISTAKES = {
     "gradient(lambda theta, data: data.inputs @ theta)": r"The potential gave shape \[10\].*one number. Give jnp.sum",
     "models.GaussianPrior(jnp.ones((2, 1)))(theta[0])": r"one per parameter, \[2\]; got shape \[2, 1\]",
     "models.LaplacePrior(jnp.ones(2))(theta[0, :1])": r"one per parameter, \[1\]; got shape \[2\]",
+    "gradient(models.Posterior(lambda t, x, y: jnp.sum(x @ t), prior, 2))": "Leave out the sum over the examples",
+    "gradient(models.Posterior(lambda t, x, y: x, prior, 2))": r"shape \[10, 2\] .*targets \[10, 1\]; it must .*column",
+    "network(lambda key: eqx.nn.Linear(2, 3, key=key), 4)": r"maps an input to shape \[3\]; a classifier of 4 classes",
+    "network(lambda key: eqx.nn.Linear(2, 'scalar', key=key), 2)": r"maps an input to shape \[\]; a classifier of 2",
+    "network(eqx.nn.Linear(2, 3, key=keys[0]), 3)": "build must be a function from a key .*got a Linear.*lambda key: ",
+    "models.LinearRegression(2, np.ones(10))": "standard deviation σ of the noise must be one number",
+    "models.quadratic_potentials(data, 1.0)": r"targets \[agent, example\], got shapes \[2, 10, 2\] and \[2, 10, 1\]",
+    "models.pooled_quadratic((x, x), 1.0)": "must come from models.stack_agents.*got a tuple",
+    "models.quadratic_potentials(models.stack_agents(x, x[..., 0]), 0.0)": "noise must be positive and finite, got 0",
+    "models.gaussian_posterior(np.eye(2), np.ones(2))": r"\[2, 2\] and \[2\]. Of a pooled A and b give A\[None\]",
+    "models.stack_agents([x[0], x[1, :, :1]], [x[0, :, 0]] * 2)": r"inputs of agent 1 have shape \[10, 1\], those of",
+    "models.stack_agents(x[0], x[0, :, 0])": r"targets of agent 0 must be an array of numbers.*one array per agent",
+    "models.stack_agents([x[0]], [['cat'] * 10])": "targets of agent 0 must be an array of numbers, .*got <U3",
+    "models.Augmentation(dropout=30)": "share of lost points must be from 0 to 1, got 30",
     "batches((x, x))": "Mini-batches are drawn from models.stack_agents.*not from a tuple. .*models.FullGradient",
 }
 
@@ -272,3 +292,10 @@ def said() -> dict[str, str]:
 @pytest.mark.parametrize("mistake", list(MISTAKES))
 def test_a_mistake_is_named_with_its_fix(said, mistake):
     assert re.search("^AirbayesError: .*" + MISTAKES[mistake], said[mistake]), said[mistake]
+
+
+def test_agents_of_equal_size_may_come_as_one_array():
+    inputs = RNG.normal(size=(3, 4, 2)).astype(np.float32)
+    one, several = stack_agents(inputs, inputs[..., 0]), stack_agents(list(inputs), list(inputs[..., 0]))
+    np.testing.assert_array_equal(one.inputs, several.inputs)
+    np.testing.assert_array_equal(one.targets, several.targets)

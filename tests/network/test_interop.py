@@ -1,11 +1,13 @@
 """Graphs from matrices, networkx and CSV files."""
 
+import jax.numpy as jnp
 import networkx
 import numpy as np
 import pytest
 
 from airbayes.errors import GraphError
 from airbayes.network import (
+    best_constant,
     by_name,
     from_adjacency,
     from_csv,
@@ -100,6 +102,14 @@ def test_mixing_matrix_round_trip():
     again, weights = from_mixing_matrix(mixing_matrix(graph, metropolis(graph)))
     np.testing.assert_array_equal(again.edges, graph.edges)
     np.testing.assert_allclose(weights, metropolis(graph), rtol=1e-15)
+
+
+def test_a_mixing_matrix_of_float32_or_of_lists_is_one():
+    given = mixing_matrix(ring(5), best_constant(ring(5)))
+    for form in (given.tolist(), given.astype(np.float32), jnp.asarray(given, jnp.float32)):
+        assert np.allclose(from_mixing_matrix(form)[1], best_constant(ring(5)), rtol=1e-6)
+    with pytest.raises(GraphError, match=r"Row 0 of the mixing matrix sums to 1\.0001"):
+        from_mixing_matrix((given + 1e-4 * np.eye(5)).astype(np.float32))
 
 
 @pytest.mark.parametrize(

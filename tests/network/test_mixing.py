@@ -191,6 +191,9 @@ def test_graphs_of_others_are_told_how_to_become_ours():
     said = {
         "build_mixing(networkx.cycle_graph(5))": "got a networkx.classes.graph.Graph: use network.from_networkx(graph)",
         "build_mixing(from_mixing_matrix(W))": "got a builtins.tuple: give its parts, as in build_mixing(*network.",
+        "best_constant(build_mixing(ring(5)))": "got a airbayes.network.mixing.Mixing: make one",
+        "mixing_matrix(build_mixing(ring(5)), 0.3)": "got a airbayes.network.mixing.Mixing: make one",
+        "max_degree(W)": "got a numpy.ndarray: make one",
         "build_mixing(W)": "got a numpy.ndarray: make one with network.from_edges or network.from_adjacency",
         "stack_mixings([ring(5), networkx.cycle_graph(5)])": "use network.from_networkx(graph)",
     }
@@ -198,6 +201,16 @@ def test_graphs_of_others_are_told_how_to_become_ours():
     for wanted, message in zip(said.values(), answers(setup, list(said)).values(), strict=True):
         assert message.startswith("GraphError: A graph must be an airbayes.network.Graph, ")
         assert wanted in message
+
+
+def test_names_of_weights_are_told_how_to_become_numbers():
+    given = [
+        f"{what}(ring(5), 'best-constant')" for what in ("mixing_matrix", "second_eigenvalue", "check_contraction")
+    ]
+    for message in answers("from airbayes.network import *", given).values():
+        assert message.startswith(
+            "GraphError: Edge weights must be numbers here, got 'best-constant'. Give network.best_"
+        )
 
 
 @pytest.mark.parametrize("name", ["ring", "random_geometric"])

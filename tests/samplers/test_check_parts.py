@@ -28,6 +28,11 @@ def over(power, noise):
     for name, value in (("power", power), ("noise_power", noise)): object.__setattr__(many, name, jnp.asarray(value))
     return first(samplers.CDDSGLD(own, ring, many, common, 1e-3))
 def start(theta): return samplers.DSGLD(g, ring, 1e-3).init(theta)
+def cut(mask): return first(samplers.DSGLD(own, ring, 1e-3, outage=lambda key, mixing: mask))
+def attack(**options): return samplers.Faults(attack=samplers.Attack(1.0, 1.0, **options)).init(np.zeros((5, 2)), ring)
+law = samplers.exact.dsgld_law
+W, A, b = np.eye(5) / 2, np.ones((5, 2, 2)), np.ones((5, 2))
+labels, logs = jnp.zeros(3, int), jnp.log(jnp.ones((3, 2)) / 2)
 """
 NO_GRADIENT = r"gradient must be a function .* such as models.FullGradient\(posterior\), got "
 NO_DRIFT = r"drift must be a Drift such as samplers.Tamed\(\), got "
@@ -68,6 +73,50 @@ MISTAKES = {
     "channel.ImpulsiveNoise(radio, 0.1, np.ones(5))": "power of impulses over N0 must be one number for all agents",
     "over(np.ones(5), 1.0)": r"The channel's power P must be one number for all agents, got shape \[5\]",
     "over(1.0, np.ones(5))": r"The channel's noise power N0 must be one number for all agents, got shape \[5\]",
+    "samplers.SGLD(g, 1e-3).init(jnp.zeros((1, 2)))": "one row: only 1/5 of the prior would count.*num_agents=1",
+    "samplers.SGD(g, 1e-3).init(jnp.zeros((1, 2)))": "one row: only 1/5 of the prior would count.*num_agents=1",
+    "samplers.LinkOutage(10)": "probability p of an outage must be from 0 to 1, got 10. 10 % is 0.1",
+    "samplers.LinkOutage(jnp.ones(5))": "probability p of an outage must be one number",
+    "samplers.NodeOutage(np.nan)": "probability p of an outage must be from 0 to 1, got nan",
+    "samplers.Jamming(5, 1)": "probability p of an outage must be from 0 to 1, got 5",
+    "samplers.Jamming(0.5, -1)": "number of jammed receivers must be zero or more, got -1",
+    "network.link_mask(jax.random.key(0), ring, 30)": "probability p of an outage must be from 0 to 1, got 30",
+    "samplers.Bursts(1.0, 5)": "share p .* must be from 0 to below 1, got 1",
+    "samplers.Bursts(0.5, 0.1)": "mean length L of a fault must be at least 1, got 0.1",
+    "samplers.Churn(0.9, 2)": r"lost p/\(1 − p\) = 9 steps at a time or more, got L = 2",
+    "samplers.Late(10, 3)": "probability p of a fault must be from 0 to 1, got 10",
+    "samplers.Late(0.1, 1.5)": "staleness τ in steps must be a whole number, zero or more, got 1.5",
+    "samplers.CosineCycles(1e-3, 2.5)": "period c of the cycles must be a whole number, at least 1, got 2.5",
+    "samplers.Attack(1.0, 'big')": "size a of a lie must be a number, got 'big'",
+    "attack(attackers=-1)": "attackers must be an integer from 0 on, got -1",
+    "attack(attackers=9)": "9 attackers, but the network has 5 agents",
+    "samplers.ClippingReceiver(-4)": "limit c of a receiver must be positive, got -4",
+    "samplers.TestingReceiver('4')": "limit c of a receiver must be a number, got '4'",
+    "cut(jnp.ones(5))": r"mask must be shaped like mixing.weights, \[5, 2\], got shape \[5\]",
+    "cut(1.0)": r"mask must be shaped like mixing.weights, \[5, 2\], got shape \[\]",
+    "network.mix(jnp.ones((5, 2)), ring, jnp.ones(2))": r"mask must be shaped like mixing.weights, .* got shape \[2\]",
+    "network.mix(jnp.ones(5), ring)": r"one row for each of the 5 agents, got shape \[5\].*theta\[:, None\]",
+    "power.Fixed([-1.0, 1, 1, 1, 1])": "gain ρ must be zero or more, got -1",
+    "channel.AWGN('20')": "SNR in dB must be a number, got '20'",
+    "channel.AWGN(None)": "SNR in dB must be a number, got None",
+    "channel.Jammed(radio, 1.5, 1.0, 1)": "rate of jamming must be from 0 to 1, got 1.5",
+    "channel.db_to_linear(np.ones(2))": r"one number, got shape \[2\]. Of several: 10.0 \*\*",
+    "channel.linear_to_db(np.ones(2))": r"one number, got shape \[2\]. Of several: 10 \* np.log10",
+    "law(W[:4, :4], A, b, 0.1)": r"A law takes W \[agent, agent\].*got shapes \[4, 4\], \[5, 2, 2\], \[5, 2\]",
+    "law(ring, A, b, 0.1)": r"W is network.mixing_matrix\(graph, w\)",
+    "samplers.exact.dsghmc_law(W, A.sum(0), b.sum(0), 0.1, 1.0)": r"got shapes \[5, 5\], \[2, 2\], \[2\]",
+    "law(W, A, b, 0.1).at(3, np.zeros((5, 2)))": r"one vector of all agents, \[10\], got shape \[5, 2\].*theta.ravel",
+    "samplers.exact.agent_law(np.zeros(10), np.eye(10), 5, 2)": "no agent 5 of 2 parameters in a law of dimension 10",
+    "samplers.exact.average_law(np.zeros(10), np.eye(10), 4, 2)": "4 agents of 2 parameters has dimension 8, got 10",
+    "metrics.w2_gaussians(np.zeros(3), np.eye(2), np.zeros(3), np.eye(2))": r"of one dim, got shapes \[3\], \[2, 2\]",
+    "metrics.w2_gaussians(np.zeros((2, 1)), np.eye(2), np.zeros(2), np.eye(2))": r"got shapes \[2, 1\], \[2, 2\]",
+    "metrics.w2_gaussians(np.zeros(2), np.ones(2), np.zeros(2), np.ones(2))": "Of variances give np.diag",
+    "metrics.RunningMean.empty((2,)).update(jnp.ones((3, 2)))": r"made for shape \[2\], got \[3, 2\]",
+    "metrics.RunningMoments.empty((2,)).update(jnp.ones((3, 2)))": r"made for shape \[2\], got \[3, 2\]",
+    "metrics.fit_temperature(jnp.exp(logs), labels)": r"no log-probabilities: .*jnp.log\(probabilities\)",
+    "metrics.nll_from_log(2 * logs, labels)": "sum of their exponentials is 0.5. .*jax.nn.log_softmax",
+    "metrics.nll_from_log(logs, labels.astype(float))": "Labels must be integers, got float32",
+    "metrics.confusion_matrix(jnp.exp(logs), labels + 2)": "Example 0 has the label 2: 2 classes",
     "metrics.consensus_distance(jnp.zeros(5))": r"θ must be \[agent, param\], got shape \[5\].*jax.vmap",
     "metrics.consensus_distance(jnp.zeros((2, 5, 3)))": r"θ must be \[agent, param\], got shape \[2, 5, 3\]",
     "metrics.rhat(np.zeros(50))": r"must be \[chain, draw, ...\], got shape .50.. Of a single chain give draws\[None\]",

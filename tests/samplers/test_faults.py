@@ -1,5 +1,7 @@
 """Faults with a memory or a will, and receivers that doubt: what each does, and what none may ever do."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -359,6 +361,8 @@ def test_a_partition_is_reported_and_who_is_away_is_not_counted_as_one():
     np.testing.assert_array_equal(info["split"], [1, 1, 1])
     np.testing.assert_array_equal(info["isolated"], [1, 0, 0])
     np.testing.assert_array_equal(info["links_up"], [0, 0.5, 1])
+    up = dataclasses.replace(sampler, outage=lambda key, mixing: jnp.ones_like(mixing.weights))  # on padding, too
+    np.testing.assert_array_equal(advance(up, up.init(jnp.zeros((3, 2))))[1]["links_up"], [1, 1, 1])
     present = jnp.array([0.0, 1.0, 1.0])
     assert not is_split(mixing.links * (mixing.edge_ids != 0), mixing, present)
     assert is_split(0 * mixing.links, mixing, present)
@@ -367,5 +371,5 @@ def test_a_partition_is_reported_and_who_is_away_is_not_counted_as_one():
 def test_senseless_faults_are_refused():
     with pytest.raises(AirbayesError, match="every message arrives"):
         QDSGD(GRADIENT, MIXING, T, ETA, 0.2, "memory", faults=Faults(churn=Churn(0.1, 5.0)))
-    with pytest.raises(AirbayesError, match="probability, 0 to 1, got 2"):
+    with pytest.raises(AirbayesError, match="from 0 to 1, got 2"):
         ImpulsiveNoise(AWGN(1.0), 2.0, 1.0)

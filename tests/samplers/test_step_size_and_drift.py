@@ -51,7 +51,7 @@ def test_tamed_drift_is_bounded_by_one_over_eta():
         (lambda: PolynomialDecay(MINUS, 10, 0.6), "step size η"),
         (lambda: PolynomialDecay(1e-3, -10, 0.6), "offset b of the decay must be positive, got -10"),
         (lambda: PolynomialDecay(1e-3, 10, -0.6), "power γ of the decay must be zero or more, got -0.6"),
-        (lambda: CosineCycles(1e-3, 0), "period c of the cycles must be at least 1, got 0"),
+        (lambda: CosineCycles(1e-3, 0), "period c of the cycles must be a whole number, at least 1, got 0"),
         (lambda: CosineCycles(MINUS, 8), "step size η"),
         (lambda: Clipped(-1.0), "largest norm c must be positive, got -1"),
     ],

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
 from airbayes.channel.decibel import db_to_linear
-from airbayes.checks import known, one_number
+from airbayes.checks import NOT_NEGATIVE_FINITE, POSITIVE_FINITE, check_number, checked, known, one_number
 from airbayes.errors import AirbayesError
 from airbayes.keys import normal_rows
 
@@ -17,8 +17,7 @@ def _noise_power(snr_db: float | Array, power: float | Array) -> float | Array:
     """N0 = P/SNR, after checking that both make sense, where they are known: cells of other SNR run in one vmap."""
     one_number("The SNR in dB", snr_db)
     one_number("Transmit power P", power)
-    if known(power) is not None and not (power > 0 and math.isfinite(power)):
-        raise AirbayesError(f"Transmit power P must be positive and finite, got {power}.")
+    check_number("Transmit power P", power, POSITIVE_FINITE)
     snr = db_to_linear(snr_db)
     if known(snr) is not None and not (0 < snr < math.inf):
         raise AirbayesError(
@@ -52,12 +51,9 @@ class NoisyGainAWGN(Channel):
     gain_std: Float[Array, ""]  # σ, standard deviation of the gain error
 
     def __init__(self, snr_db: float | Array, gain_std: float | Array, power: float | Array = 1.0):
-        one_number("gain_std", gain_std)
-        if known(gain_std) is not None and not (gain_std >= 0 and math.isfinite(gain_std)):
-            raise AirbayesError(f"gain_std must be zero or more, got {gain_std}.")
         self.noise_power = jnp.asarray(_noise_power(snr_db, power), jnp.float32)
         self.power = jnp.asarray(power, jnp.float32)
-        self.gain_std = jnp.asarray(gain_std, jnp.float32)
+        self.gain_std = checked("gain_std", NOT_NEGATIVE_FINITE, one=True)(gain_std)
 
     def noise(self, keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
         return jnp.sqrt(self.noise_power) * normal_rows(keys, num_params)

@@ -6,15 +6,12 @@ Its variance is N0(1 + εK). The receiver knows N0 alone and scales by β = √(
 2η(1 + εK) in place of 2η: the chain samples too hot, and no step of it is Gaussian.
 """
 
-import math
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
-from airbayes.checks import known, one_number
-from airbayes.errors import AirbayesError
+from airbayes.checks import NOT_NEGATIVE_FINITE, PROBABILITY, checked
 
 
 class ImpulsiveNoise(Channel):
@@ -27,14 +24,9 @@ class ImpulsiveNoise(Channel):
     ratio: Float[Array, ""]  # K, power of an impulse over N0, linear
 
     def __init__(self, base: Channel, rate: float | Array, ratio: float | Array):
-        one_number("The rate of impulses", rate)
-        one_number("The power of impulses over N0", ratio)
-        if known(rate) is not None and not 0 <= rate <= 1:
-            raise AirbayesError(f"The rate of impulses is a probability, 0 to 1, got {rate}.")
-        if known(ratio) is not None and not (ratio >= 0 and math.isfinite(ratio)):
-            raise AirbayesError(f"The power of impulses over N0 must be zero or more (linear), got {ratio}.")
         self.base, self.power, self.noise_power = base, base.power, base.noise_power
-        self.rate, self.ratio = jnp.asarray(rate, jnp.float32), jnp.asarray(ratio, jnp.float32)
+        self.rate = checked("The rate of impulses", PROBABILITY, one=True)(rate)
+        self.ratio = checked("The power of impulses over N0", NOT_NEGATIVE_FINITE, "Linear, not dB.", one=True)(ratio)
 
     def noise(self, keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
         def impulses(key):

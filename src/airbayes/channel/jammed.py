@@ -6,14 +6,12 @@ Unlike an impulse it hits a block as a whole, and always the same receivers: tho
 N0(1 + pJ), which they do not know, so the chain samples too hot there; its neighbours hear of it through the mixing.
 """
 
-import math
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
-from airbayes.errors import AirbayesError
+from airbayes.checks import NOT_NEGATIVE, NOT_NEGATIVE_FINITE, PROBABILITY, checked
 from airbayes.keys import normal_rows
 
 
@@ -27,16 +25,11 @@ class Jammed(Channel):
     ratio: Float[Array, ""]  # J, received power of the jammer over N0, linear
     jammed: Float[Array, ""]  # how many receivers hear it, from the first on
 
-    def __init__(self, base: Channel, rate: float, ratio: float, jammed: int):
-        if not 0 <= rate <= 1:
-            raise AirbayesError(f"The rate of jamming is a probability, 0 to 1, got {rate}.")
-        if not (ratio >= 0 and math.isfinite(ratio)):
-            raise AirbayesError(f"The power of a jammer over N0 must be zero or more (linear), got {ratio}.")
-        if jammed < 0:
-            raise AirbayesError(f"The number of jammed receivers must be zero or more, got {jammed}.")
+    def __init__(self, base: Channel, rate: float | Array, ratio: float | Array, jammed: int | Array):
         self.base, self.power, self.noise_power = base, base.power, base.noise_power
-        self.rate, self.ratio = jnp.asarray(rate, jnp.float32), jnp.asarray(ratio, jnp.float32)
-        self.jammed = jnp.asarray(jammed, jnp.float32)
+        self.rate = checked("The rate of jamming", PROBABILITY, one=True)(rate)
+        self.ratio = checked("The power of a jammer over N0", NOT_NEGATIVE_FINITE, "Linear, not dB.", one=True)(ratio)
+        self.jammed = checked("The number of jammed receivers", NOT_NEGATIVE, one=True)(jammed)
 
     def noise(self, keys: Key[Array, " agent"], num_params: int) -> Float[Array, "agent param"]:
         own = jax.vmap(jax.random.fold_in, (0, None))(keys, 2)

@@ -3,6 +3,7 @@
 NaN passes: a diverged model has NaN probabilities, and its scores are NaN.
 """
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
@@ -34,6 +35,21 @@ def check_probabilities(probabilities: Float[Array, "*example cls"]) -> None:
         )
 
 
+def check_log_probabilities(log_probabilities: Float[Array, "example cls"]) -> None:
+    """The exponentials of rows sum to one."""
+    seen = known(log_probabilities)
+    if seen is None:
+        return
+    with np.errstate(over="ignore"):
+        total = np.exp(seen.astype(np.float64)).sum(axis=1)
+    wrong = np.flatnonzero(np.abs(total - 1) > TOLERANCE)
+    if wrong.size:
+        raise AirbayesError(
+            f"Row {wrong[0]} holds no log-probabilities: the sum of their exponentials is {total[wrong[0]]:.6g}. "
+            "Of outputs of a network give jax.nn.log_softmax(outputs), of probabilities jnp.log(probabilities)."
+        )
+
+
 def check_labels(scores: Float[Array, "example cls"], labels: Int[Array, " example"]) -> None:
     """A label for each row, below the number of classes."""
     if scores.ndim != 2 or labels.shape != scores.shape[:1]:
@@ -41,6 +57,8 @@ def check_labels(scores: Float[Array, "example cls"], labels: Int[Array, " examp
             f"Predictions must be [example, class] with one label per example, got shapes {list(scores.shape)} "
             f"and {list(labels.shape)}."
         )
+    if not jnp.issubdtype(labels.dtype, jnp.integer):
+        raise AirbayesError(f"Labels must be integers, got {labels.dtype}. Use labels.astype(jnp.int32).")
     seen, classes = known(labels), scores.shape[1]
     if seen is not None and seen.size and seen.max() >= classes:
         raise AirbayesError(

@@ -27,6 +27,12 @@ def w2_gaussians(
     count as zero). Where an input is not finite neither is W2: one diverged cell does not stop the others.
     """
     mean1, cov1, mean2, cov2 = (np.asarray(part, np.float64) for part in (mean1, cov1, mean2, cov2))
+    for mean, cov in ((mean1, cov1), (mean2, cov2)):
+        if not mean.ndim or cov.shape[-2:] != 2 * mean1.shape[-1:] or mean.shape[-1] != cov.shape[-1]:
+            raise AirbayesError(
+                f"Means must be [dim] and covariances [dim, dim], of one dim, got shapes {list(mean1.shape)}, "
+                f"{list(cov1.shape)}, {list(mean2.shape)} and {list(cov2.shape)}. Of variances give np.diag(variances)."
+            )
     root1, root2 = _square_root(cov1, "first"), _square_root(cov2, "second")
     with np.errstate(invalid="ignore", over="ignore"):
         left, _, right = np.linalg.svd(np.nan_to_num(root2 @ root1))

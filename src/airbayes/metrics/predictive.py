@@ -11,6 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from airbayes.errors import AirbayesError
 from airbayes.metrics.uncertainty import mutual_information_from_means, predictive_entropy
 
 
@@ -29,6 +30,11 @@ class RunningMean(eqx.Module):
         return self.rounded + self.remainder
 
     def update(self, value: Float[Array, "*shape"]) -> "RunningMean":
+        if jnp.shape(value) != self.rounded.shape:
+            raise AirbayesError(
+                f"This mean was made for shape {list(self.rounded.shape)}, got {list(jnp.shape(value))}. Make it with "
+                f"empty({jnp.shape(value)}), or give one value at a time."
+            )
         count = self.count + 1
         return self._add(((value - self.rounded) - self.remainder) / count, count)
 

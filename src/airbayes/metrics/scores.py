@@ -10,7 +10,7 @@ one. Ties in argmax go to the first class.
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from airbayes.metrics.check import check_labels, check_predictions
+from airbayes.metrics.check import check_labels, check_log_probabilities, check_predictions
 
 
 def accuracy(probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
@@ -43,12 +43,17 @@ def nll(probabilities: Float[Array, "example cls"], labels: Int[Array, " example
     """
     check_predictions(probabilities, labels)
     tiny = jnp.finfo(probabilities.dtype).tiny
-    return nll_from_log(jnp.log(jnp.maximum(probabilities, tiny)), labels)
+    return _nll_of_logs(jnp.log(jnp.maximum(probabilities, tiny)), labels)
 
 
 def nll_from_log(log_probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """The mean negative log-likelihood in nats, from normalised log p. Nothing is clipped: inf at p_y = 0."""
     check_labels(log_probabilities, labels)
+    check_log_probabilities(log_probabilities)
+    return _nll_of_logs(log_probabilities, labels)
+
+
+def _nll_of_logs(log_probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     return -mean_over_real(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1)[:, 0], labels)
 
 
@@ -61,6 +66,7 @@ def confusion_matrix(
     probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]
 ) -> Int[Array, "cls cls"]:
     """Counts [label, predicted class]. An example with a NaN is left out: the total falls short."""
+    check_labels(probabilities, labels)
     num_classes = probabilities.shape[1]
     predicted = jnp.where(jnp.isnan(jnp.max(probabilities, axis=1)), -1, jnp.argmax(probabilities, axis=1))
     # Comparing and summing needs no scatter, hence is deterministic and fuses under vmap.

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from airbayes.metrics.check import check_labels, check_log_probabilities
 from airbayes.metrics.scores import nll_from_log
 
 LOG_RANGE = 4.0  # T between e⁻⁴ and e⁴
@@ -24,6 +25,8 @@ def temper(
 
 def fit_temperature(log_probabilities: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, ""]:
     """T by golden-section search; the NLL is convex in 1/T, so it has one minimum over log T. NaN without labels."""
+    check_labels(log_probabilities, labels)
+    check_log_probabilities(log_probabilities)
 
     def cost(log_t):
         return nll_from_log(temper(log_probabilities, jnp.exp(log_t)), labels)

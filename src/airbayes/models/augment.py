@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from airbayes.checks import check_count
+from airbayes.checks import NOT_NEGATIVE, PROBABILITY, check_count, checked
 from airbayes.models.local_data import LocalData, draw_minibatch
 from airbayes.models.posterior import check_data
 
@@ -23,7 +23,9 @@ class Augmentation(eqx.Module):
     dropout: Float[Array, ""]  # probability that a point is lost
 
     def __init__(self, yaw: float = 0.0, jitter: float = 0.0, dropout: float = 0.0):
-        self.yaw, self.jitter, self.dropout = (jnp.asarray(value, jnp.float32) for value in (yaw, jitter, dropout))
+        self.yaw = checked("The largest turn in radians", NOT_NEGATIVE, one=True)(yaw)
+        self.jitter = checked("The standard deviation of the jitter", NOT_NEGATIVE, one=True)(jitter)
+        self.dropout = checked("The share of lost points", PROBABILITY, one=True)(dropout)
 
     def __call__(self, key: Key[Array, ""], clouds: Float[Array, "example point 3"]) -> Float[Array, "example point 3"]:
         turn_key, jitter_key, lost_key = jax.random.split(key, 3)

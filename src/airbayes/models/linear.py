@@ -13,12 +13,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from airbayes.checks import POSITIVE_FINITE, check_count, check_number
+from airbayes.checks import POSITIVE_FINITE, check_count, check_number, describe, one_number
 from airbayes.errors import AirbayesError
 from airbayes.models.base import Model
 from airbayes.models.local_data import LocalData
 
 _BLOCK = 10_000  # agents whose inputs are converted to float64 at a time
+
+
+def _check_noise(noise_std: float) -> None:
+    what = "The standard deviation σ of the noise"
+    check_number(what, noise_std, POSITIVE_FINITE)
+    one_number(what, noise_std)
+
+
+def _check_data(data: object) -> None:
+    if not isinstance(data, LocalData):
+        raise AirbayesError(f"The data must come from models.stack_agents(inputs, targets), got {describe(data)}.")
+    if data.inputs.ndim != 3 or data.targets.shape != data.weights.shape:
+        raise AirbayesError(
+            f"Regression takes inputs [agent, example, param] and targets [agent, example], got shapes "
+            f"{list(data.inputs.shape)} and {list(data.targets.shape)}."
+        )
 
 
 class LinearRegression(Model):
@@ -29,7 +45,7 @@ class LinearRegression(Model):
 
     def __check_init__(self):
         check_count("The number of features m", self.num_params)
-        check_number("The standard deviation σ of the noise", self.noise_std, POSITIVE_FINITE)
+        _check_noise(self.noise_std)
 
     def init(self, key: Key[Array, ""]) -> Float[Array, " param"]:
         return 0.1 * jax.random.normal(key, (self.num_params,))
@@ -55,6 +71,8 @@ def quadratic_potentials(
     data: LocalData, noise_std: float, prior_scale: float = 1.0
 ) -> tuple[Float[np.ndarray, "agent param param"], Float[np.ndarray, "agent param"]]:
     """A_k and b_k of every agent, in float64; the prior N(0, s² I) is shared, 1/N to each."""
+    _check_data(data)
+    _check_noise(noise_std)
     inputs = np.asarray(data.inputs, np.float64)
     targets = np.asarray(data.targets, np.float64)
     weights = np.asarray(data.weights, np.float64) / noise_std**2
@@ -68,6 +86,8 @@ def pooled_quadratic(
     data: LocalData, noise_std: float, prior_scale: float = 1.0
 ) -> tuple[Float[np.ndarray, "param param"], Float[np.ndarray, " param"]]:
     """A = Σ_k A_k and b = Σ_k b_k, in float64, without the single A_k: for networks of any size."""
+    _check_data(data)
+    _check_noise(noise_std)
     all_inputs, all_targets, all_weights = (np.asarray(part) for part in (data.inputs, data.targets, data.weights))
     params = all_inputs.shape[-1]
     precision, linear = np.eye(params) / prior_scale**2, np.zeros(params)
@@ -84,5 +104,10 @@ def gaussian_posterior(
     precision: Float[np.ndarray, "agent param param"], linear: Float[np.ndarray, "agent param"]
 ) -> tuple[Float[np.ndarray, " param"], Float[np.ndarray, "param param"]]:
     """Mean and covariance of the global posterior, A⁻¹b and A⁻¹."""
+    if np.ndim(precision) != 3 or np.shape(linear) != np.shape(precision)[:2]:
+        raise AirbayesError(
+            f"A_k must be [agent, param, param] and b_k [agent, param], got shapes {list(np.shape(precision))} and "
+            f"{list(np.shape(linear))}. Of a pooled A and b give A[None] and b[None]."
+        )
     covariance = np.linalg.inv(precision.sum(axis=0))
     return covariance @ linear.sum(axis=0), covariance

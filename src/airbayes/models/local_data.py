@@ -3,6 +3,8 @@
 Weights are 1 on real examples and 0 on padding, so agents may hold different numbers of examples E_k.
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -26,24 +28,41 @@ class LocalData(eqx.Module):
         return jnp.sum(self.weights > 0, axis=-1).astype(jnp.float32)
 
 
-def stack_agents(inputs: list, targets: list, length: int = 0, num_classes: int | None = None) -> LocalData:
+def stack_agents(
+    inputs: Sequence | np.ndarray | Array,
+    targets: Sequence | np.ndarray | Array,
+    length: int = 0,
+    num_classes: int | None = None,
+) -> LocalData:
     """Pad the agents' own arrays to the longest, or to `length`, and stack them; agents may hold different numbers.
 
     With `num_classes` the targets must be labels, 0 to num_classes − 1.
     """
-    if len(inputs) != len(targets) or not inputs:
+    if len(inputs) != len(targets) or not len(inputs):
         raise AirbayesError(f"Need one input and one target array per agent, got {len(inputs)} and {len(targets)}.")
-    counts = [len(rows) for rows in inputs]
+    inputs, targets = ([np.asarray(rows) for rows in part] for part in (inputs, targets))
     for agent, (rows, labels) in enumerate(zip(inputs, targets, strict=True)):
+        for what, part, first in (("inputs", rows, inputs[0]), ("targets", labels, targets[0])):
+            if not part.ndim or not (jnp.issubdtype(part.dtype, jnp.number) or part.dtype == bool):
+                raise AirbayesError(
+                    f"The {what} of agent {agent} must be an array of numbers, one row per example, got "
+                    f"{part.dtype} of shape {list(part.shape)}. Give one array per agent."
+                )
+            if part.size and part.shape[1:] != first.shape[1:]:
+                raise AirbayesError(
+                    f"The {what} of agent {agent} have shape {list(part.shape)}, those of agent 0 "
+                    f"{list(first.shape)}: all but the number of examples must be equal."
+                )
         if len(rows) != len(labels) or len(rows) == 0:
             raise AirbayesError(
                 f"Agent {agent} has {len(rows)} inputs and {len(labels)} targets; need equal, at least 1."
             )
+    counts = [len(rows) for rows in inputs]
     longest = max(length, *counts)
 
     def padded(rows: np.ndarray) -> np.ndarray:
         # With the last example again, not with zeros: a likelihood need not be finite there, and 0·NaN is NaN.
-        return np.asarray(rows)[np.minimum(np.arange(longest), len(rows) - 1)]
+        return rows[np.minimum(np.arange(longest), len(rows) - 1)]
 
     stacked, real = np.stack([padded(rows) for rows in targets]), np.arange(longest) < np.array(counts)[:, None]
     if num_classes is not None:

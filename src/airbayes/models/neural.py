@@ -7,6 +7,8 @@ import jax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, Shaped
 
+from airbayes.checks import check_count, describe
+from airbayes.errors import AirbayesError
 from airbayes.models.base import Classifier, pick_labels
 
 
@@ -20,6 +22,12 @@ class NetworkClassifier(Classifier):
     skeleton: Callable = eqx.field(static=True)  # the module without its arrays
 
     def __init__(self, build: Callable[[Key[Array, ""]], Callable], num_classes: int):
+        if isinstance(build, eqx.Module) or not callable(build):
+            raise AirbayesError(
+                f"build must be a function from a key to the module, got {describe(build)}: each θ⁰ is drawn anew. "
+                "Give, for example, lambda key: eqx.nn.MLP(..., key=key)."
+            )
+        check_count("num_classes", num_classes)
         arrays, self.skeleton = eqx.partition(build(jax.random.key(0)), eqx.is_inexact_array)
         flat, self.unravel = ravel_pytree(arrays)
         self.build, self.num_classes, self.num_params = build, num_classes, flat.size
@@ -31,7 +39,13 @@ class NetworkClassifier(Classifier):
         self, theta: Float[Array, " param"], inputs: Shaped[Array, "example ..."]
     ) -> Float[Array, "example cls"]:
         network: Callable = eqx.combine(self.unravel(theta), self.skeleton)
-        return jax.nn.log_softmax(jax.vmap(network)(inputs))
+        scores = jax.vmap(network)(inputs)
+        if scores.shape != (len(inputs), self.num_classes):
+            raise AirbayesError(
+                f"The network maps an input to shape {list(scores.shape[1:])}; a classifier of {self.num_classes} "
+                f"classes needs one score for each, [{self.num_classes}]."
+            )
+        return jax.nn.log_softmax(scores)
 
     def log_likelihood(
         self,

@@ -38,9 +38,14 @@ class Posterior(eqx.Module):
     def __call__(self, theta: Float[Array, " param"], data: LocalData) -> Float[Array, ""]:
         each = self.log_likelihood(theta, data.inputs, data.targets)
         if jnp.shape(each) != data.weights.shape:
+            fix = (
+                "Are the targets or the predictions a column? Give targets[:, 0]."
+                if jnp.shape(each)
+                else "Leave out the sum over the examples: each has a weight."
+            )
             raise AirbayesError(
-                f"log_likelihood gave shape {list(jnp.shape(each))} for {data.weights.shape[-1]} examples; it must "
-                f"give one number each. Are the targets, {list(data.targets.shape)}, a column? Give targets[:, 0]."
+                f"log_likelihood gave shape {list(jnp.shape(each))} for {data.weights.shape[-1]} examples with targets "
+                f"{list(data.targets.shape)}; it must give one number each. {fix}"
             )
         log_prior = self.log_prior(theta)
         if jnp.shape(log_prior):

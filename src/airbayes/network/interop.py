@@ -73,14 +73,14 @@ def from_adjacency(adjacency: Any, name: str = "custom") -> Graph:
     return from_edges(np.argwhere(np.triu(dense)), len(dense), name)
 
 
-def from_mixing_matrix(
-    mixing_matrix: Float[np.ndarray, "agent agent"], name: str = "custom"
-) -> tuple[Graph, Float[np.ndarray, " edge"]]:
+def from_mixing_matrix(mixing_matrix: Any, name: str = "custom") -> tuple[Graph, Float[np.ndarray, " edge"]]:
     """The graph and the weights w_e [edge] of a user's own W, ready for `build_mixing(graph, weights)`."""
-    check_mixing_matrix(mixing_matrix)
-    graph = from_edges(np.argwhere(np.triu(mixing_matrix, 1)), len(mixing_matrix), name)
+    matrix = np.asarray(mixing_matrix)
+    matrix = matrix if matrix.dtype == np.float32 else matrix.astype(float)
+    check_mixing_matrix(matrix)
+    graph = from_edges(np.argwhere(np.triu(matrix, 1)), len(matrix), name)
     i, j = graph.edges.T
-    return graph, np.asarray(mixing_matrix[i, j], float)
+    return graph, matrix[i, j].astype(float)
 
 
 def from_networkx(graph: Any, name: str | None = None) -> Graph:

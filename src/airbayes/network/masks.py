@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Key, Real
 
+from airbayes.checks import PROBABILITY, check_number
 from airbayes.network.mixing import AnyMixing, EdgeMixing, PerLink
 
 Probability = Real[ArrayLike, ""]
@@ -83,6 +84,7 @@ def surviving_components(mask: PerLink, mixing: AnyMixing) -> int:
 
 def links_up(mask: PerLink, mixing: AnyMixing) -> Float[Array, " agent"]:
     """The share of its links over which each agent hears; 1 where it has none."""
+    mask = mask * mixing.links
     if isinstance(mixing, EdgeMixing):
         heard = jax.ops.segment_sum(mask, mixing.receivers, mixing.num_agents, indices_are_sorted=True)
     else:
@@ -112,5 +114,6 @@ def _link_uniforms(key: Key[Array, ""], mixing: AnyMixing, one_way: bool) -> Per
 
 
 def _up(key: Key[Array, ""], count: int, outage_probability: Probability) -> Bool[Array, " draw"]:
+    check_number("The probability p of an outage", outage_probability, PROBABILITY, "10 % is 0.1.")
     # Threefry draws entry i from (key, i) alone, so a longer array begins with the same entries.
     return jax.random.uniform(key, (count,)) >= outage_probability

@@ -147,6 +147,16 @@ def _sum_over_shards(
     return run(values, own, halo.rows, gains, halo.send, sender_gain)
 
 
+def check_mask(mask: PerLink | None, mixing: AnyMixing) -> None:
+    """One number for each link, in the layout of the weights; any other shape would be broadcast."""
+    wanted = mixing.weights.shape
+    if mask is not None and jnp.shape(mask) != wanted:
+        raise GraphError(
+            f"A mask must be shaped like mixing.weights, {list(wanted)}, got shape {list(jnp.shape(mask))}. "
+            "Of up [agent, agent], up[k, j] = 1 where k hears j: up[mixing.receivers, mixing.senders]."
+        )
+
+
 def mix(
     theta: Float[Array, "agent param"],
     mixing: AnyMixing,
@@ -157,6 +167,12 @@ def mix(
 
     `sent` is what neighbours hear in place of θ_j, where it differs (an old θ_j, or a lie).
     """
+    if theta.ndim != 2 or theta.shape[0] != mixing.num_agents:
+        raise GraphError(
+            f"θ must be [agent, param] with one row for each of the {mixing.num_agents} agents, got shape "
+            f"{list(theta.shape)}. Of one number per agent give theta[:, None]; of several chains: jax.vmap(...)."
+        )
+    check_mask(mask, mixing)
     return theta + neighbour_sum(theta if sent is None else sent, theta, mixing, mask)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Real
 
 from airbayes.errors import GraphError
-from airbayes.network.graphs import Graph
+from airbayes.network.graphs import Graph, require_graph
 from airbayes.network.known_spectra import grid_extremes, known_extremes
 
 MAX_DENSE_EIGEN = 3_000
@@ -27,6 +27,12 @@ EdgeWeights = Real[ArrayLike, ""] | Real[ArrayLike, " edge"]
 
 def per_edge(graph: Graph, edge_weights: EdgeWeights) -> Float[np.ndarray, " edge"]:
     """w_e for every edge, from one weight or one per edge."""
+    require_graph(graph)
+    if isinstance(edge_weights, str):
+        raise GraphError(
+            f"Edge weights must be numbers here, got {edge_weights!r}. Give network.best_constant(graph), max_degree "
+            "or metropolis."
+        )
     weights = np.asarray(edge_weights, float)
     if weights.shape not in ((), (graph.num_edges,)):
         raise GraphError(
@@ -106,6 +112,7 @@ def second_eigenvalue(graph: Graph, edge_weights: EdgeWeights) -> float:
 
 def check_connected(graph: Graph) -> None:
     """Raise GraphError unless the graph is connected."""
+    require_graph(graph)
     if graph.components().any():
         from_one = int(graph.degrees[0]) == 0  # nobody speaks of agent 0
         raise GraphError(
@@ -142,8 +149,14 @@ def check_contraction(graph: Graph, edge_weights: EdgeWeights) -> None:
 
 
 def check_mixing_matrix(mixing_matrix: Float[np.ndarray, "..."], tolerance: float = 1e-9) -> None:
-    """Raise GraphError unless a dense W is symmetric, finite, has rows that sum to one, and contracts."""
-    matrix = np.asarray(mixing_matrix, float)
+    """Raise GraphError unless a dense W is symmetric, finite, has rows that sum to one, and contracts.
+
+    Of float32 matrices the tolerance is 1e-6, since no other W of that type is nearer.
+    """
+    given = np.asarray(mixing_matrix)
+    if given.dtype == np.float32:
+        tolerance = max(tolerance, 1e-6)
+    matrix = given.astype(float)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise GraphError(f"A mixing matrix must be square; its shape is {list(matrix.shape)}.")
     if not np.isfinite(matrix).all():

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Real
 
 from airbayes.errors import GraphError
-from airbayes.network.graphs import Graph
+from airbayes.network.graphs import Graph, require_graph
 from airbayes.network.spectrum import laplacian_extremes, per_edge
 
 WEIGHT_RULES = ("best-constant", "max-degree", "metropolis")
@@ -26,11 +26,13 @@ def best_constant(graph: Graph) -> float:
 
 def max_degree(graph: Graph) -> float:
     """w = 1/(1 + max_k deg_k); 0 for a graph without edges. Needs no eigenvalues."""
+    require_graph(graph)
     return 1 / (1 + float(graph.degrees.max())) if graph.num_edges else 0.0
 
 
 def metropolis(graph: Graph) -> Float[np.ndarray, " edge"]:
     """w_ij = 1/(1 + max(deg_i, deg_j)) for every edge; each agent needs its neighbours' degrees only."""
+    require_graph(graph)
     return 1 / (1 + graph.degrees[graph.edges].max(1).astype(float))
 
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from airbayes.checks import NOT_NEGATIVE, checked
 from airbayes.errors import AirbayesError
 from airbayes.power.box_qp import solve_box_qp
 from airbayes.power.gains import interference_gram
@@ -102,7 +103,7 @@ class Fixed(PowerPolicy):
     needs_common_neighbours: ClassVar[bool] = False
 
     def __init__(self, rho: Sequence[float] | Float[np.ndarray, " agent"] | Caps, respect_caps: bool = False):
-        self.rho = jnp.asarray(rho, jnp.float32)
+        self.rho = checked("A gain ρ", NOT_NEGATIVE)(jnp.asarray(rho))
         self.respect_caps = respect_caps
 
     def __call__(self, theta: Theta, caps: Caps, common_neighbours: CommonNeighbours | None = None) -> Gains:

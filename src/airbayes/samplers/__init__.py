@@ -1,5 +1,6 @@
 """The algorithms: SGLD, DSGLD, CD-DSGLD, DSGHMC, DSGD, Q-DSGD and plain SGD, one file each, and exact Gaussian laws."""
 
+from airbayes.samplers import exact
 from airbayes.samplers.base import Info, Sampler, State
 from airbayes.samplers.cd_dsgld import CDDSGLD
 from airbayes.samplers.drift import Clipped, Drift, Plain, Tamed
@@ -46,4 +47,5 @@ __all__ = [
     "StepSize",
     "Tamed",
     "TestingReceiver",
+    "exact",
 ]

@@ -3,8 +3,10 @@
     state = sampler.init(theta)                         theta: [agent, param]
     state, info = sampler.step(key, state, data)        the same run key at every step
 
-A sampler is a pytree: stack several and `vmap` to run many cells of a study in one program. Randomness depends
-on (key, state.step, purpose, agent) alone, so chunking, resuming and sharding never change a result.
+A sampler is a pytree: made inside a function that `vmap` maps over settings, it runs many cells in one program. Its
+numbers are arrays, so `eqx.filter_jit(sampler.step)` compiles it and jax.jit does not.
+
+Randomness depends on (key, state.step, purpose, agent) alone, so chunking, resuming and sharding never change a result.
 """
 
 import abc

@@ -77,6 +77,16 @@ def start_theta(theta: Any, mixing: AnyMixing | None = None) -> Float[Array, "ag
     return jnp.asarray(theta, float)
 
 
+def check_prior(gradient: object, theta: Float[Array, "agent param"]) -> None:
+    """Without a network: one row is one place, where the prior counts in full. Of N rows each may take a share."""
+    posterior = _posterior_of(gradient)
+    if posterior is not None and len(theta) == 1 and posterior.num_agents > 1:
+        raise AirbayesError(
+            f"The posterior has num_agents = {posterior.num_agents}, but θ has one row: only 1/{posterior.num_agents} "
+            "of the prior would count. Where all data are in one place, use models.Posterior(..., num_agents=1)."
+        )
+
+
 def _posterior_of(gradient: object) -> Posterior | None:
     """The potential below our gradients and whatever wraps them; None where it is a function of the user's own."""
     part = gradient

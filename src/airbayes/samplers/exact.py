@@ -40,6 +40,11 @@ class AffineLaw:
 
     def at(self, steps: int, mean: Vector, cov: Matrix | None = None) -> tuple[Vector, Matrix]:
         """Mean and covariance after `steps` steps from a start of given law (a point when `cov` is None)."""
+        if np.shape(mean) != self.offset.shape:
+            raise AirbayesError(
+                f"The start must be one vector of all agents, {list(self.offset.shape)}, got shape "
+                f"{list(np.shape(mean))}. Of θ [agent, param] give theta.ravel(); DSGHMC's momenta follow."
+            )
         cov = np.zeros((len(mean), len(mean))) if cov is None else cov
         for _ in range(steps):
             mean, cov = self.advance(mean, cov)
@@ -76,6 +81,17 @@ def _block_diagonal(blocks: Float[np.ndarray, "agent param param"]) -> Matrix:
     return out.reshape(agents * params, agents * params)
 
 
+def _check_shapes(mixing_matrix: object, precision: object, linear: object) -> None:
+    shapes = [getattr(part, "shape", ()) for part in (mixing_matrix, precision, linear)]
+    agents, params = shapes[2] if len(shapes[2]) == 2 else (0, 0)
+    if shapes[:2] != [(agents, agents), (agents, params, params)]:
+        raise AirbayesError(
+            f"A law takes W [agent, agent], A_k [agent, param, param] and b_k [agent, param], got shapes "
+            f"{', '.join(str(list(shape)) for shape in shapes)}. W is network.mixing_matrix(graph, w), and [[1]] for "
+            "SGLD on pooled data."
+        )
+
+
 def dsgld_law(
     mixing_matrix: Float[np.ndarray, "agent agent"],
     precision: Float[np.ndarray, "agent param param"],
@@ -84,6 +100,7 @@ def dsgld_law(
     extra: Extra | None = None,
 ) -> AffineLaw:
     """M = W⊗I − η blkdiag(A_k), c = ηb, Q = 2ηI. SGLD is W = [[1]]; gains replace W by `gain_matrix`."""
+    _check_shapes(mixing_matrix, precision, linear)
     params = linear.shape[1]
     transition = np.kron(mixing_matrix, np.eye(params)) - eta * _block_diagonal(precision)
     return AffineLaw(transition, eta * linear.ravel(), 2 * eta * np.eye(linear.size), extra)
@@ -108,6 +125,7 @@ def dsghmc_law(
     friction: float,
 ) -> AffineLaw:
     """The law of (θ, ν), stacked: θ first."""
+    _check_shapes(mixing_matrix, precision, linear)
     size, params = linear.size, linear.shape[1]
     identity, curvature = np.eye(size), _block_diagonal(precision)
     keep = 1 - eta * friction
@@ -235,6 +253,8 @@ def two_state_chains(count: int, probability: float, mean_length: float) -> tupl
 
 def agent_law(mean: Vector, cov: Matrix, agent: int, num_params: int) -> tuple[Marginal, MarginalCov]:
     """The marginal law of one agent."""
+    if not 0 <= agent < len(mean) // num_params:
+        raise AirbayesError(f"There is no agent {agent} of {num_params} parameters in a law of dimension {len(mean)}.")
     rows = slice(agent * num_params, (agent + 1) * num_params)
     return mean[rows], cov[rows, rows]
 
@@ -242,5 +262,9 @@ def agent_law(mean: Vector, cov: Matrix, agent: int, num_params: int) -> tuple[M
 def average_law(mean: Vector, cov: Matrix, num_agents: int, num_params: int) -> tuple[Marginal, MarginalCov]:
     """The law of the network average (1/N) Σ_k θ_k: not that of a single agent."""
     size = num_agents * num_params
+    if len(mean) not in (size, 2 * size):  # twice: DSGHMC, whose momenta follow
+        raise AirbayesError(
+            f"A law of {num_agents} agents of {num_params} parameters has dimension {size}, got {len(mean)}."
+        )
     average = np.kron(np.full((1, num_agents), 1 / num_agents), np.eye(num_params))
     return average @ mean[:size], average @ cov[:size, :size] @ average.T

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from airbayes.checks import ANY, AT_LEAST_ONE, BELOW_ONE, NOT_NEGATIVE, PROBABILITY, check_count, checked, known
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys, normal_rows, step_key
 from airbayes.network import AnyMixing, burst_mask, combine, down_below, is_split, links_up
@@ -25,16 +26,30 @@ MAX_SPLIT_AGENTS = 64  # up to so many agents every step is searched for partiti
 PerLink = Float[Array, "*link"]
 
 
-def _scalar(value) -> Float[Array, ""]:
-    return jnp.asarray(value, jnp.float32)
+_share = checked("The share p of the time that is lost", BELOW_ONE, "10 % is 0.1.", one=True)
+_length = checked("The mean length L of a fault", AT_LEAST_ONE, "It is in steps.", one=True)
+_probability = checked("The probability p of a fault", PROBABILITY, "10 % is 0.1.", one=True)
+
+
+def _check_length(share: Float[Array, ""], length: Float[Array, ""]) -> None:
+    """What is up fails with probability p/((1 − p)L), which must not exceed one."""
+    p, steps = known(share), known(length)
+    if p is not None and steps is not None and steps < (1 - 1e-5) * p / (1 - p):
+        raise AirbayesError(
+            f"What is lost a share p = {p:.6g} of the time is lost p/(1 − p) = {p / (1 - p):.6g} steps at a time or "
+            f"more, got L = {steps:.6g}. Take a longer L or a smaller p."
+        )
 
 
 class Bursts(eqx.Module):
     """Gilbert–Elliott links: down a share p of the time, L steps at a time; `one_way` by direction."""
 
-    probability: Float[Array, ""] = eqx.field(converter=_scalar)  # p
-    mean_length: Float[Array, ""] = eqx.field(converter=_scalar)  # L, steps
+    probability: Float[Array, ""] = eqx.field(converter=_share)  # p
+    mean_length: Float[Array, ""] = eqx.field(converter=_length)  # L, steps
     one_way: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        _check_length(self.probability, self.mean_length)
 
 
 class Churn(eqx.Module):
@@ -44,16 +59,21 @@ class Churn(eqx.Module):
     them. It starts present or away by the stationary law.
     """
 
-    probability: Float[Array, ""] = eqx.field(converter=_scalar)  # p
-    mean_length: Float[Array, ""] = eqx.field(converter=_scalar)  # L, steps
+    probability: Float[Array, ""] = eqx.field(converter=_share)  # p
+    mean_length: Float[Array, ""] = eqx.field(converter=_length)  # L, steps
+
+    def __check_init__(self):
+        _check_length(self.probability, self.mean_length)
 
 
 class Late(eqx.Module):
     """Stragglers: with probability p an agent's message is not ready and its neighbours use the last one they have,
     which is at most τ steps old: after τ late steps they wait for it."""
 
-    probability: Float[Array, ""] = eqx.field(converter=_scalar)  # p
-    staleness: Int[Array, ""] = eqx.field(converter=lambda t: jnp.asarray(t, jnp.int32))  # τ, steps
+    probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
+    staleness: Int[Array, ""] = eqx.field(  # τ, steps
+        converter=checked("The staleness τ in steps", NOT_NEGATIVE, dtype=jnp.int32, one=True)
+    )
 
 
 class Attack(eqx.Module):
@@ -62,14 +82,15 @@ class Attack(eqx.Module):
     constant: every entry is a. random: a·N(0, 1). flip: −a·θ_j. Nothing holds the lie to the power limit.
     """
 
-    probability: Float[Array, ""] = eqx.field(converter=_scalar)  # p
-    size: Float[Array, ""] = eqx.field(converter=_scalar)  # a
+    probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
+    size: Float[Array, ""] = eqx.field(converter=checked("The size a of a lie", ANY, one=True))  # a
     kind: AttackKind = eqx.field(static=True, default="constant")
     attackers: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
         if self.kind not in ("constant", "random", "flip"):
             raise AirbayesError(f"An attack is 'constant', 'random' or 'flip', not {self.kind!r}.")
+        check_count("attackers", self.attackers, 0)
 
     def __call__(
         self, key: Key[Array, ""], step: Int[Array, ""], rows: Float[Array, "agent param"]
@@ -106,6 +127,8 @@ class Faults(eqx.Module):
 
     def init(self, theta: Float[Array, "agent param"], mixing: AnyMixing) -> FaultState:
         agents = len(theta)
+        if self.attack is not None and self.attack.attackers > agents:
+            raise AirbayesError(f"There are {self.attack.attackers} attackers, but the network has {agents} agents.")
         return FaultState(
             None if self.bursts is None else mixing.links,
             None if self.churn is None else jnp.ones(agents, jnp.float32),

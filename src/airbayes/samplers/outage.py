@@ -7,17 +7,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from airbayes.checks import NOT_NEGATIVE, PROBABILITY, checked
 from airbayes.keys import Purpose, step_key
-from airbayes.network import AnyMixing, combine, link_mask, node_mask, one_way_mask
+from airbayes.network import AnyMixing, check_mask, combine, link_mask, node_mask, one_way_mask
 
 Outage = Callable[[Key[Array, ""], AnyMixing], Float[Array, "*link"]]
 """Which links are up at a step, (key, mixing) → 0/1 per link; None: all, always."""
+
+_probability = checked("The probability p of an outage", PROBABILITY, "10 % is 0.1.", one=True)
 
 
 class LinkOutage(eqx.Module):
     """Every link is down with probability p, independently at every step: both ways, or each way by itself."""
 
-    probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
+    probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
     one_way: bool = eqx.field(static=True, default=False)
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
@@ -27,7 +30,7 @@ class LinkOutage(eqx.Module):
 class NodeOutage(eqx.Module):
     """Every node is silent and deaf with probability p, independently at every step."""
 
-    probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
+    probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
         return node_mask(key, mixing, self.probability)
@@ -50,8 +53,8 @@ class Jamming(eqx.Module):
     What `channel.Jammed` is to a sum over the air, this is to digital links. One way: the receiver is still heard.
     """
 
-    probability: Float[Array, ""] = eqx.field(converter=lambda p: jnp.asarray(p, jnp.float32))  # p
-    jammed: Float[Array, ""] = eqx.field(converter=lambda n: jnp.asarray(n, jnp.float32))
+    probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
+    jammed: Float[Array, ""] = eqx.field(converter=checked("The number of jammed receivers", NOT_NEGATIVE, one=True))
     others: Outage | None = None  # what else fails
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
@@ -67,4 +70,6 @@ def outage_mask(
     outage: Outage | None, key: Key[Array, ""], step: Int[Array, ""], mixing: AnyMixing
 ) -> Float[Array, "*link"] | None:
     """The mask of this step, or None when links never fail."""
-    return None if outage is None else outage(step_key(key, step, Purpose.OUTAGE), mixing)
+    mask = None if outage is None else outage(step_key(key, step, Purpose.OUTAGE), mixing)
+    check_mask(mask, mixing)
+    return mask

@@ -12,8 +12,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from airbayes.checks import POSITIVE, checked
 from airbayes.keys import normal_rows
 from airbayes.samplers.base import Info
+
+_limit = checked("The limit c of a receiver", POSITIVE, "It is in standard deviations of the noise.", one=True)
 
 
 class Receiver(eqx.Module):
@@ -31,7 +34,7 @@ class Receiver(eqx.Module):
 class ClippingReceiver(Receiver):
     """Every coordinate of d_k is held to ± c√(2η): an impulse or a jammer moves θ_k by no more than that in a step."""
 
-    limit: Float[Array, ""] = eqx.field(converter=lambda c: jnp.asarray(c, jnp.float32))
+    limit: Float[Array, ""] = eqx.field(converter=_limit)
 
     def __call__(
         self, innovation: Float[Array, "agent param"], keys: Key[Array, " agent"], eta: Float[Array, ""]
@@ -49,7 +52,7 @@ class TestingReceiver(Receiver):
     """
 
     __test__ = False  # not a test of pytest's
-    limit: Float[Array, ""] = eqx.field(converter=lambda c: jnp.asarray(c, jnp.float32))
+    limit: Float[Array, ""] = eqx.field(converter=_limit)
 
     def __call__(
         self, innovation: Float[Array, "agent param"], keys: Key[Array, " agent"], eta: Float[Array, ""]

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_rows, start_theta
+from airbayes.samplers.check_parts import check_prior, check_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
@@ -41,6 +41,7 @@ class SGLD(Sampler[State]):
 
     def init(self, theta: Float[Array, "agent param"]) -> State:
         theta = start_theta(theta)
+        check_prior(self.gradient, theta)
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
