@@ -62,6 +62,18 @@ def test_inspect_shows_counts_and_what_was_left_out(tmp_path, capsys):
     assert (tmp_path / "cars.png").exists()
 
 
+def test_other_units_and_missing_source_classes_are_shown(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0, 4000, size=(24, 3)).astype(np.float32)
+    offsets, label = np.array([0, 12, 24]), np.array([0, 1])
+    np.savez(tmp_path / "mm.npz", points=points, offsets=offsets, label=label, class_names=np.array(["car", "van"]))
+    for command in (["inspect", "mm.npz", "--no-picture"], ["convert", "mm.npz", "out.npz"]):
+        assert run(*command) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert "2 objects more than 1,000 m across, the first 0. Are they in other units?" in text
+        assert "car 1 │" in text
+
+
 def test_skip_bad_counts_and_shows_the_first_errors(tmp_path, capsys):
     writers.write_nuscenes(tmp_path / "nu")
     (tmp_path / "nu/samples/LIDAR_TOP/0.pcd.bin").unlink()

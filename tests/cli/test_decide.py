@@ -11,6 +11,7 @@ import xarray as xr
 from experiment.made_folder import write_made
 from experiment.trained_run import make_objects, write_trained
 
+from airbayes.cli.decide_show import _alarm_from
 from airbayes.cli.main import main
 from airbayes.data import load_objects, save_objects
 from airbayes.experiment.calibration import held_out_objects
@@ -23,6 +24,7 @@ from airbayes.experiment.results_file import write_dataset
 from airbayes.experiment.run_source import checksum
 from airbayes.experiment.trained import open_trained
 from airbayes.metrics.conformal import aps_scores, calibrate
+from airbayes.metrics.ood import threshold_for_false_alarms
 
 CELL = Cell("cd_dsgld", "common", "full", 30.0, 0)
 NAMES = ("flat", "tall", "round")
@@ -85,6 +87,11 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["promise"]["coverage"] == 0.5
     assert record["sets"]["lac"]["quantile"] is not None
+    assert run("decide", str(folder)) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    few = "every class is in every set, for 2 validation instances are too few: 90 % needs 9."
+    assert f"Sets were to cover 90 %; {few}" in text
+    assert "of calibrations" not in text
 
 
 @pytest.mark.parametrize(
@@ -108,6 +115,21 @@ def test_bad_input_is_one_clear_message(args, says, place, capsys, monkeypatch):
     monkeypatch.chdir(place)
     assert run("decide", *args) == 2
     assert says in capsys.readouterr().err
+
+
+def test_strange_objects_in_other_units_are_refused(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    odd = load_objects(place / "odd.npz")
+    save_objects(place / "mm.npz", dataclasses.replace(odd, points=odd.points * 1000))
+    assert run("decide", "run", "--strange", "mm.npz") == 2
+    assert "an object in metres has at most 1000. Is it in other units?" in capsys.readouterr().err
+
+
+def test_an_alarm_from_the_least_number_above_zero_is_readable():
+    assert _alarm_from(threshold_for_false_alarms(np.zeros(50), 0.1)) == "above 0"
+    assert _alarm_from(0.0123456789) == "0.0123457"
+    assert _alarm_from(-3.2) == "-3.2"
+    assert _alarm_from(0.0) == "0"
 
 
 def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
@@ -182,6 +204,9 @@ def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     assert "wrong there, bound" in capsys.readouterr().err
     assert run("predict", "run", "odd.npz", "--max-error", "0.1", "--abstain-below", "0.5") == 2
     assert "both choose the threshold" in capsys.readouterr().err
+    assert run("predict", "run", "odd.npz", "--coverage", "0.995") == 0
+    few = "Sets (lac): every class is in every set, for 90 validation objects are too few: 99.5 % needs 199."
+    assert few in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_source_that_has_changed_is_noticed(place, tmp_path, capsys):

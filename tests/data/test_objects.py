@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbayes.data import ObjectSet, concatenate, from_clouds, load_objects, save_objects
+from airbayes.data.metres import load_for_network, too_large
 from airbayes.errors import DataError
 
 
@@ -99,6 +100,29 @@ def test_only_four_arrays_are_needed(tmp_path):
     objects = load_objects(tmp_path / "a.npz")
     assert len(set(objects.groups)) == 3
     assert np.isnan(objects.range_m).all()
+    assert objects.source_class.tolist() == [objects.class_names[label] for label in objects.label]
+
+
+def test_extents_are_those_of_the_longest_axis():
+    clouds = [np.array([[0, 0, 0], [1, -2, 0.5]]), np.array([[5.0, 5, 5]]), np.array([[-3e38, 0, 0], [3e38, 0, 0]])]
+    objects = from_clouds(clouds, np.zeros(3), ("a",))
+    assert objects.extents.tolist() == pytest.approx([2, 0, 6e38])
+    assert objects.select(np.zeros(3, bool)).extents.shape == (0,)
+
+
+def test_what_is_not_in_metres_is_refused_or_remarked_on(tmp_path):
+    clouds = [np.array([[0, 0, 0], [size, 1, 1.0]]) for size in (4, 4000, 31, 5000)]
+    objects = from_clouds(clouds, np.zeros(4), ("a",))
+    save_objects(tmp_path / "a.npz", objects)
+    with pytest.raises(DataError, match=r"a\.npz, object 1: 4,000 m across; .* at most 1000\. Is it in other units\?"):
+        load_for_network(tmp_path / "a.npz")
+    large, huge = too_large(objects)
+    assert "1 object more than 30 m across, the first 2." in large
+    assert "2 objects more than 1,000 m across, the first 1." in huge
+    near = objects.select(np.array([0]))
+    save_objects(tmp_path / "b.npz", near)
+    same(load_for_network(tmp_path / "b.npz"), near)
+    assert too_large(near) == []
 
 
 def npy(header: str, body: bytes = b"") -> bytes:

@@ -261,10 +261,12 @@ def test_sizes_are_known_before_anything_is_drawn(rule, where, source, monkeypat
 def test_a_source_that_cannot_be_learned_from_says_what_to_do(source, tmp_path):
     objects = load_objects(Path(source))
     save_objects(tmp_path / "one.npz", objects.with_classes(("flat",)))
+    save_objects(tmp_path / "mm.npz", dataclasses.replace(objects, points=objects.points * 1e4))
     (tmp_path / "places.csv").write_text("0,1\n")
     for path, says in (
         (tmp_path, "a folder, and an object set is an .npz file.*airbayes data convert"),
         (tmp_path / "places.csv", "no object set, which is an .npz file.*airbayes data convert DATA FILE.npz"),
+        (tmp_path / "mm.npz", r"mm\.npz, object \d+: .* m across; .* at most 1000\. Is it in other units"),
         (tmp_path / "one.npz", r"lidar\.source = .*one\.npz' has 1 class, flat; learning needs at least two"),
     ):
         assert any(re.search(says, problem) for problem in find_problems(config_for(str(path)))), says

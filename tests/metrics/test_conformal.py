@@ -14,6 +14,7 @@ from airbayes.metrics.conformal import (
     conformal_quantile,
     coverage_interval,
     lac_scores,
+    least_for_coverage,
     prediction_sets,
     rank_for,
     scores_for,
@@ -109,6 +110,10 @@ def test_sets_are_nested_and_whole_where_too_little_is_known():
         assert prediction_sets(scores, math.inf).all()
         np.testing.assert_array_equal(scores, scores_for(kind, probabilities))
     assert coverage_interval(8, 0.9) == (1.0, 1.0)
+    for coverage, least in ((0.9, 9), (0.99, 99), (0.999, 999), (0.5, 1), (0.1, 1), (2 / 3, 2)):
+        assert least_for_coverage(coverage) == least
+        assert rank_for(least, coverage) <= least
+        assert rank_for(least - 1, coverage) > least - 1
     with pytest.raises(AirbayesError, match=r"coverage of 1\.0"):
         rank_for(5, 1.0)
     with pytest.raises(AirbayesError, match="NaN"):

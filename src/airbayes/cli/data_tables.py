@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.data.formats import LoadReport
+from airbayes.data.metres import too_large
 from airbayes.data.objects import ObjectSet
 from airbayes.text import plural, printable
 
@@ -34,6 +35,8 @@ def print_objects(path: Path, objects: ObjectSet, console: Console) -> None:
             _listed(Counter(objects.source_class[mine].tolist())),
         )
     console.print(table)
+    for remark in too_large(objects):
+        console.print(remark, markup=False)
 
 
 def print_report(report: LoadReport, console: Console) -> None:

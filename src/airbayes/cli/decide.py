@@ -114,11 +114,11 @@ def _class_names(folder: Path, count: int) -> tuple[str, ...]:
 
 def _measure_strange(folder: Path, shown: "Cell", options: DecideOptions) -> None:
     """Store how strange the objects of unlearned classes look to the shown cell, and to each method's best."""
-    from airbayes.data import load_objects
+    from airbayes.data.metres import load_for_network
     from airbayes.experiment.strange import best_cells, learned_classes, measure_strange, unlearned
 
     learned = learned_classes(folder)
-    strange = unlearned(map(load_objects, options.strange), learned)
+    strange = unlearned(map(load_for_network, options.strange), learned)
     measure_strange(folder, strange, [shown, *best_cells(folder)], options.source)
 
 

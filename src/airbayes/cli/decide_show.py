@@ -1,11 +1,12 @@
 """What `airbayes decide` prints."""
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from airbayes.experiment.decisions import why_never
+from airbayes.experiment.decisions import why_all_classes, why_never
 from airbayes.text import percent, plural, printable
 
 SCORES = {
@@ -34,7 +35,10 @@ def print_decisions(record: dict, class_names: tuple[str, ...], console: Console
         held = plural(objects["validation_instances"], "validation instance")
         wanted = f"Sets were to cover {percent(record['promise']['coverage'], None)}"
         between = f"{percent(low, 1)} to {percent(high, 1)}"
-        console.print(f"{wanted}; with {held} 90 % of calibrations cover {between} of new objects.\n")
+        means = f"with {held} 90 % of calibrations cover {between} of new objects"
+        if all(found["quantile"] is None for found in record["sets"].values()):
+            means = why_all_classes(held, record["promise"]["coverage"])
+        console.print(f"{wanted}; {means}.\n")
     if "strange" in record:
         _print_strange(record["strange"], console)
 
@@ -79,6 +83,11 @@ def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
     return table
 
 
+def _alarm_from(threshold: float) -> str:
+    """Where known objects score 0, as those of an optimiser's mutual information do, it is the next float32."""
+    return "above 0" if 0 < threshold < np.finfo(np.float32).tiny else f"{threshold:.6g}"
+
+
 def _print_strange(found: dict, console: Console) -> None:
     listed = ", ".join(f"{printable(name, 20)} {count:,}" for name, count in found["classes"].items())
     console.print(f"Strange objects ({listed}) against {plural(found['known'], 'test object')}:", markup=False)
@@ -87,7 +96,7 @@ def _print_strange(found: dict, console: Console) -> None:
     for name in ("false alarms at 95 % found", "alarm from", "found"):
         table.add_column(name, justify="right")
     for name, row in found["scores"].items():
-        alarm = ("–", "–") if row["threshold"] is None else (f"{row['threshold']:.6g}", percent(row["found"], 1))
+        alarm = ("–", "–") if row["threshold"] is None else (_alarm_from(row["threshold"]), percent(row["found"], 1))
         table.add_row(SCORES[name], f"{row['auroc']:.3f}", percent(row["false_alarms_at_95"], 1), *alarm)
     console.print(table)
     rate = percent(found["false_alarms"], None)

@@ -13,6 +13,7 @@ from airbayes.cli.progress import make_console
 from airbayes.data.formats import parse_classes
 from airbayes.data.formats.any_path import SINGLE, UNLABELLED, load_any
 from airbayes.data.formats.common import at
+from airbayes.data.metres import LARGE_M, check_metres
 from airbayes.errors import AirbayesError, DataError
 from airbayes.folders import check_results_folder, check_writable
 from airbayes.text import plural, printable
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 
 USAGE = "usage: airbayes predict RUN FILE [FILE ...] [--max-error 0.05] [--coverage 0.9] [--json] [--csv FILE]"
 EVERY_OBJECT = LoadOptions(min_points=1)  # few points are for the model to be unsure about
-LARGE_M = 30.0  # the longest vehicles have 25 m; what is larger is hardly one object
 FEW_POINTS = 5  # no shape can be seen in fewer
-HUGE_M = 1000.0  # other units, or nonsense; the network could overflow without a sign
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,6 +162,7 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
 
     asked: list[Asked] = []
     clouds: list[np.ndarray] = []
+    large: list[Asked] = []
     for path in paths:
         objects, report = load_any(
             path,
@@ -177,6 +177,9 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
             truth = None if single or report.format == UNLABELLED else objects.class_names[objects.label[row]]
             asked.append(Asked(str(path), None if single else row, truth))
             clouds.append(objects.cloud(row))
+        mine = asked[len(asked) - len(objects) :]
+        check_metres(objects, lambda row, mine=mine: mine[row].shown)
+        large += [mine[row] for row in np.flatnonzero(objects.extents > LARGE_M)]
         for reason, count in report.skipped.items():
             notes.print(f"{at(path)}: left out {count:,} × {reason}.", markup=False)
         for message in report.messages:
@@ -186,26 +189,16 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
             notes.print(f"{at(path)}: left out {text}.", markup=False)
     if not clouds:
         raise DataError("No objects are left to predict.")
-    _check_extents(asked, clouds, notes)
+    _remark(asked, clouds, large, notes)
     return asked, clouds
 
 
-def _check_extents(asked: "list[Asked]", clouds: list[np.ndarray], notes: "Console") -> None:
-    """A network answers whatever it is asked, so what cannot be an object is refused or remarked on here."""
-    large = []
+def _remark(asked: "list[Asked]", clouds: list[np.ndarray], large: "list[Asked]", notes: "Console") -> None:
+    """A network answers whatever it is asked; a word on what can hardly be an object."""
     few = [each for each, cloud in zip(asked, clouds, strict=True) if len(cloud) < FEW_POINTS]
     if few:
         text = f"of fewer than {FEW_POINTS} points, the first {printable(few[0].shown, 80)}"
         notes.print(f"{plural(len(few), 'object')} {text}: too few to show a shape. --min-points leaves them out.")
-    for each, cloud in zip(asked, clouds, strict=True):
-        extent = max(
-            high - low for low, high in zip(cloud.min(axis=0).tolist(), cloud.max(axis=0).tolist(), strict=True)
-        )
-        if extent > HUGE_M:
-            text = f"{extent:,.6g} m across; an object in metres has at most {HUGE_M:g}"
-            raise DataError(f"{printable(each.shown, 400)}: {text}. Is it in other units?")
-        if extent > LARGE_M:
-            large.append(each)
     if large:
         text = f"more than {LARGE_M:g} m across, the first {printable(large[0].shown, 80)}"
         notes.print(f"{plural(len(large), 'object')} {text}. A whole sweep is not an object.", markup=False)

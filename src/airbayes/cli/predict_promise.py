@@ -15,6 +15,7 @@ from airbayes.experiment.decisions import (
     chosen_threshold,
     least_error,
     one_view_each,
+    why_all_classes,
     why_never,
 )
 from airbayes.experiment.prediction import Predictions
@@ -41,7 +42,10 @@ def promised(
         kind = options.sets or "lac"
         quantile = calibrate(scores_for(kind, held.probabilities, CALIBRATION_SEED), held.labels, options.coverage)
         sets = prediction_sets(scores_for(kind, found.probabilities, TEST_SEED), quantile)
-        notes.print(f"Sets ({kind}): score up to {quantile:.8g}, from {_about(held)}.", markup=False)
+        says = f"score up to {quantile:.8g}, from {_about(held)}"
+        if np.isinf(quantile):
+            says = why_all_classes(_about(held), options.coverage)
+        notes.print(f"Sets ({kind}): {says}.", markup=False)
     return abstain_below, sets
 
 

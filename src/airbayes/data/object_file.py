@@ -53,14 +53,18 @@ def load_objects(path: Path, max_bytes: int = MAX_BYTES, *, labelled: bool = Tru
         "frame": np.zeros(n, np.int32),
         "range_m": np.full(n, np.nan, np.float32),
         "box": np.full((n, 7), np.nan, np.float32),
-        **{name: np.full(n, "", dtype="<U1") for name in ("scene", "source", "source_class")},
+        **{name: np.full(n, "", dtype="<U1") for name in ("scene", "source")},
     }
     fields = empty | arrays
     kinds = {"points": "f4", "intensity": "f2", "offsets": "i8", "label": "i2", "frame": "i4", "range_m": "f4"}
-    kinds |= {"box": "f4"} | dict.fromkeys(TEXT, "U")
+    kinds |= {"box": "f4"} | {name: "U" for name in TEXT if name in fields}
     try:
         converted = {name: _as_kind(name, fields[name], kind) for name, kind in kinds.items()}
         names = tuple(str(name) for name in _as_kind("class_names", np.atleast_1d(arrays["class_names"]), "U"))
+        if "source_class" not in arrays:
+            labels = converted["label"].reshape(-1).tolist()
+            own = [names[label] if 0 <= label < len(names) else "" for label in labels]
+            converted["source_class"] = np.array(own, dtype=str)
         return ObjectSet(class_names=names, **converted)
     except DataError as error:
         raise DataError(f"{path}: {printable(str(error), 300)}") from None

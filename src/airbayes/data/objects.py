@@ -43,6 +43,14 @@ class ObjectSet:
         return np.diff(self.offsets)
 
     @property
+    def extents(self) -> np.ndarray:
+        """How far every object reaches along its longest axis, metres, f64 [n]."""
+        if not len(self):
+            return np.zeros(0)
+        high, low = (of.reduceat(self.points, self.offsets[:-1], axis=0) for of in (np.maximum, np.minimum))
+        return (high.astype(np.float64) - low).max(axis=1)
+
+    @property
     def groups(self) -> np.ndarray:
         """One integer per physical object (source, scene and instance): what train and test must not share."""
         names = (self.source, self.scene, self.instance)

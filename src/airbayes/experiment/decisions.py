@@ -20,7 +20,15 @@ from airbayes.experiment.cells import Cell
 from airbayes.experiment.prediction_files import CellPredictions, Part
 from airbayes.experiment.store import DECISIONS_FILE
 from airbayes.files import write_text
-from airbayes.metrics.conformal import SET_KINDS, SetKind, calibrate, coverage_interval, prediction_sets, scores_for
+from airbayes.metrics.conformal import (
+    SET_KINDS,
+    SetKind,
+    calibrate,
+    coverage_interval,
+    least_for_coverage,
+    prediction_sets,
+    scores_for,
+)
 from airbayes.metrics.ood import uncertainty_scores
 from airbayes.metrics.selective import Threshold, least_for_risk, risk_coverage, safest, threshold_for_risk
 from airbayes.text import percent, plural
@@ -92,12 +100,12 @@ def least_error(held: Part, promise: Promise) -> float | None:
     return None if found is None else found.bound
 
 
-def why_never(count: int, needed: int, max_error: float, least: float | None) -> str:
+def why_never(count: int, needed: int, max_error: float, least: float | None, option: str = "--max-error {}") -> str:
     """Which of the two it is, too few validation objects or too many errors, and what can be promised instead."""
     held = plural(count, "validation instance")
     without = f"{percent(max_error, None)} needs {needed:,} even without an error"
     why = f"{held}; {without}" if count < needed else f"too many errors on the {held} ({without})"
-    return why + instead(least)
+    return why + instead(least, option)
 
 
 def instead(least: float | None, option: str = "--max-error {}") -> str:
@@ -111,6 +119,12 @@ def instead(least: float | None, option: str = "--max-error {}") -> str:
         if rate < 1:
             return f"; at most {percent(rate, None)} wrong answers can be promised ({option.format(rate)})"
     return ""
+
+
+def why_all_classes(held: str, coverage: float) -> str:
+    """Of sets that hold every class, because `held`, the validation objects in words, are too few."""
+    needed = f"{percent(coverage, None)} needs {least_for_coverage(coverage):,}"
+    return f"every class is in every set, for {held} are too few: {needed}"
 
 
 def _uncertainty(test: Part) -> dict[str, dict[str, float]]:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from airbayes.data import ObjectSet, load_objects
+from airbayes.data import ObjectSet
 from airbayes.data.clouds import draw_clouds
+from airbayes.data.metres import load_for_network
 from airbayes.data.partition import partition, spread_in_total
 from airbayes.data.simulator import CLASSES, SimulatorConfig, cached_objects, content_hash
 from airbayes.data.splits import cap_views, instance_disjoint_split, instance_folds
@@ -144,7 +145,7 @@ def per_agent(settings: LidarConfig, agents: int) -> int:
 
 @lru_cache(maxsize=4)
 def read_source(path: str) -> ObjectSet:
-    return load_objects(Path(path))
+    return load_for_network(Path(path))
 
 
 def simulator_hash(settings: LidarConfig, agents: int, seed: int) -> str:

@@ -54,6 +54,14 @@ def rank_for(count: int, coverage: float) -> int:
     return math.ceil((count + 1) * coverage - 1e-9)  # 0.9·10 is 9, not 9.000000000000002
 
 
+def least_for_coverage(coverage: float) -> int:
+    """Calibration objects from which on a quantile is finite: the least n with ⌈(n+1)(1−α)⌉ ≤ n."""
+    count = max(math.floor(coverage / (1 - coverage)) - 1, 1)
+    while rank_for(count, coverage) > count:
+        count += 1
+    return count
+
+
 def conformal_quantile(scores: Float[np.ndarray, " object"], coverage: float) -> float:
     """q from the scores of the true classes; inf when there are too few objects for the coverage asked for."""
     if np.isnan(scores).any():

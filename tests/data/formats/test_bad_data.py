@@ -202,6 +202,12 @@ def test_unknown_layouts_and_formats(tmp_path):
         detect_format(tmp_path)
     with pytest.raises(DataError, match=r"a\.pcd: a single cloud\. .* mine/car/a\.pcd; `airbayes predict"):
         detect_format(tmp_path / "a.pcd")
+    for name, says in (("a.csv", "a single cloud"), ("a.las", r"unknown kind of file.* may be \.npy, .*\.txt\.")):
+        (tmp_path / "file").mkdir(exist_ok=True)
+        (tmp_path / "file" / name).write_text("")
+        with pytest.raises(DataError, match=says):
+            detect_format(tmp_path / "file" / name)
+        (tmp_path / "file" / name).unlink()
     (tmp_path / "a.pcd").unlink()
     with pytest.raises(DataError, match="Did you mean kitti_object"):
         load(tmp_path, "kitti_objects")

@@ -161,6 +161,12 @@ def test_several_arrays_without_a_name_are_told_by_name(tmp_path):
         read_cloud(tmp_path / "a.npz", collector())
 
 
+def test_an_object_set_is_not_read_as_one_object(tmp_path):
+    np.savez(tmp_path / "a.npz", points=np.zeros((30, 3), np.float32), offsets=np.array([0, 10, 30]))
+    with pytest.raises(DataError, match=r"a\.npz: an object set .* Write each object into a file of its own"):
+        read_cloud(tmp_path / "a.npz", collector())
+
+
 def test_empty_files_have_no_points(tmp_path):
     for name in ("a.bin", "a.txt", "a.xyz"):
         (tmp_path / name).write_bytes(b"")

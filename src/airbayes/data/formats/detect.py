@@ -14,6 +14,7 @@ from airbayes.data.formats import (
     sydney,
 )
 from airbayes.data.formats.common import at, files, folders
+from airbayes.data.formats.point_files import SUFFIXES
 from airbayes.errors import DataError
 from airbayes.text import printable
 
@@ -57,7 +58,12 @@ def detect_format(path: Path) -> str:
                 raise DataError(f"{at(path)}: {_UNKNOWN} As a folder for each class: {at(folder)}: {why}")
     elif object_set.looks_like(path):
         return "object_set"
-    elif path.name.lower().endswith(CLOUDS):
+    elif not path.name.lower().endswith(SUFFIXES):
+        raise DataError(
+            f"{at(path)}: unknown kind of file. A data set is a folder, or an object set (.npz); files with one object "
+            f"may be {', '.join(SUFFIXES)}."
+        )
+    else:
         raise DataError(
             f"{at(path)}: a single cloud. A data set is a folder with a folder for each class in it, for example "
             f"mine/car/{printable(path.name)}; `airbayes predict RUN FILE` also takes single clouds."

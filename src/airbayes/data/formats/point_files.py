@@ -86,6 +86,11 @@ def _plain(array: np.ndarray, path: Path) -> np.ndarray:
 def _from_npz(path: Path) -> np.ndarray:
     """The array `points` (and `intensity`), or the only one."""
     arrays = read_arrays(path, NPZ_BYTES)
+    if "offsets" in arrays:  # all its objects would pass for one
+        raise DataError(
+            f"{at(path)}: an object set (it has the array 'offsets') where one object is asked for. Write each object "
+            "into a file of its own, or give this file itself in place of the folder."
+        )
     if "points" not in arrays and len(arrays) != 1:
         shown = ", ".join(printable(name, 40) for name in list(arrays)[:8]) or "none"
         raise DataError(

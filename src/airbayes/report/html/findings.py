@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from airbayes.experiment.dataset import NO_TOPOLOGY, STATUS_CODES
-from airbayes.experiment.decisions import instead
+from airbayes.experiment.decisions import why_never
 from airbayes.experiment.trained import TRUST
 from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.runs import Run, show_topology
@@ -13,7 +13,7 @@ from airbayes.report.html.sections.faults import worst_faults
 from airbayes.report.html.sections.gaussian import width_words
 from airbayes.report.html.sections.strange import strange_words
 from airbayes.report.style import is_radio, short
-from airbayes.text import percent, plural
+from airbayes.text import percent
 
 MAX_PLACES = 4  # graphs named where a method collapses
 
@@ -109,9 +109,10 @@ def _decision_findings(run: Run) -> list[str]:
     place += decibels(snr) if is_radio(variant) else "ideal links"
     asked = f"at most {percent(promise['max_error'])} wrong answers"
     if threshold["answers"] == "never":
-        held = plural(record["objects"]["validation_instances"], "validation object")
-        other = instead(threshold["least_error"], "`airbayes decide RUN --max-error {}`")
-        says = f"No: {held} cannot promise {asked}{other}"
+        held, rate = record["objects"]["validation_instances"], promise["max_error"]
+        option = "`airbayes decide RUN --max-error {}`"
+        why = why_never(held, threshold["validation_needed"], rate, threshold["least_error"], option)
+        says = f"No, {asked} cannot be promised: {why}"
     else:
         above = "" if threshold["answers"] == "always" else f" with a confidence above {threshold['value']:.3f}"
         wrong = percent(threshold["test_error"], 1)
