@@ -111,6 +111,15 @@ def test_settings_reach_the_samplers():
         (changed({"link_outage": 0.5, "burst_length": 0.5}), "network.burst_length = 0.5 must be at least 1 steps"),
         (changed({"attackers": 5}), "network.attackers = 5 must be at least 0 and at most 4"),
         (changed({"burst_length": 5.0}), "network.burst_length is set but no link ever fails"),
+        (
+            changed({"topologies": ("ring@burst_length=20", "ring@link_outage=0.3")}),
+            "ring@burst_length=20: network.burst_length = 20 changes nothing while network.link_outage is 0",
+        ),
+        (changed({"attack_rate": 0.1}), "network.attack_rate = 0.1 changes nothing while network.attackers is 0"),
+        (changed({"topologies": ("ring@attack_rate=1",)}), "ring@attack_rate=1: network.attack_rate = 1 changes"),
+        (changed(channel={"jam_rate": 0.3}), "channel.jam_rate = 0.3 changes nothing while channel.jammed is 0; set"),
+        (changed({"topologies": ("ring@jam_rate=0.3",)}), "ring@jam_rate=0.3: channel.jam_rate = 0.3 changes nothing"),
+        (changed(channel={"gain_std": 0.1}, methods=("dsgld",)), "channel.gain_std acts on sums over the air"),
         (changed({"one_way": True}), "network.one_way is set but no link ever fails"),
         (changed({"away": 0.1}, digital=DigitalConfig()), "'memory' assumes that every message arrives"),
         (changed({"topologies": ("ring@away=2",)}), "ring@away=2: network.away = 2.0"),
@@ -127,6 +136,12 @@ def test_settings_reach_the_samplers():
 )
 def test_nonsense_is_refused_with_its_number(config, complaint):
     assert any(complaint in problem for problem in find_problems(config)), find_problems(config)
+
+
+def test_a_rate_of_zero_and_lengths_of_bursts_for_some_scenarios_are_fine():
+    idle = changed({"topologies": ("ring@jam_rate=0,attack_rate=0",), "attack_rate": 0.0}, channel={"jam_rate": 0.0})
+    bursts = changed({"topologies": ("ring", "ring@link_outage=0.3"), "burst_length": 20.0})
+    assert find_problems(idle) == find_problems(bursts) == []
 
 
 def test_the_memory_mode_may_have_late_and_lying_agents():

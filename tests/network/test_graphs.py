@@ -129,7 +129,7 @@ def test_small_world_keeps_its_number_of_edges():
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_by_name_is_named_connected_and_a_function_of_the_seed(name):
-    for n in (1, 2, 3, 5, 12, 60):
+    for n in (1, 2, 3, 6, 12, 60):
         graph = by_name(name, n, seed=7)
         assert (graph.name, graph.num_agents) == (name, n)
         assert graph.is_connected()
@@ -155,6 +155,7 @@ def test_by_name_retries_until_connected():
     [
         (lambda: by_name("rign", 5), "'rign'. Did you mean 'ring'.*random_geometric"),
         (lambda: by_name("ring", 5, radius=1), "no option 'radius'"),
+        (lambda: by_name("grid", 5), "5 agents, a prime number, is a line. Take 4 or 6 agents, or the graph 'line'"),
         (lambda: by_name("grid", 12, rows=5), "5 × 2 does not have 12"),
         (lambda: by_name("random_geometric", 50, radius=0.01), "No connected .* radius = 0.01"),
         (lambda: by_name("star", 0), "not 0"),

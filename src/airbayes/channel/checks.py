@@ -1,11 +1,19 @@
-"""Mistakes in a channel of one's own, said in words while a step is traced: shapes only, nothing is computed."""
+"""Mistakes in a channel of one's own, said in words: P and N0 when a sampler is made, shapes while a step is traced."""
 
 from typing import Any
 
 import numpy as np
 
 from airbayes.channel.base import Channel
+from airbayes.checks import POSITIVE_FINITE, check_number
 from airbayes.errors import AirbayesError
+
+
+def check_powers(channel: Channel) -> None:
+    """P and N0, where they are known."""
+    kind, fix = type(channel).__name__, "It is linear: channel.db_to_linear turns decibels into it."
+    check_number(f"{kind}.power, P,", channel.power, POSITIVE_FINITE, fix)
+    check_number(f"{kind}.noise_power, N0,", channel.noise_power, POSITIVE_FINITE, fix)
 
 
 def check_gain_error(error: Any, channel: Channel, num_agents: int, num_slots: int) -> None:

@@ -1,6 +1,6 @@
 """From transmit power and distance to SNR: the link budget.
 
-    noise          N = 10 log10(k T B / 1 mW) + NF                         dBm;  −174 dBm/Hz at T = 290 K
+    noise          N = 10 log10(k T B / 1 mW) + NF                         dBm;  −173.98 dBm/Hz at T = 290 K
     free space     L = 20 log10(4π d f / c)                                dB
     log-distance   L = L_free(d₀) + 10 n log10(d / d₀)                     dB;  n = 2 is free space again
     SNR            P_tx + G − L − N                                        dB

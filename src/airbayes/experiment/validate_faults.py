@@ -1,10 +1,17 @@
 """Checks the fault settings of every scenario: ranges, and faults that no method of the study would feel."""
 
+from operator import attrgetter
+
 from airbayes.errors import ConfigError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.ranges import BELOW_ONE, Range
-from airbayes.experiment.scenario import scenario_config, simulated_faults
+from airbayes.experiment.scenario import own_settings, scenario_config, simulated_faults
 
+NEEDS = {  # a rate, and what it acts on
+    "network.burst_length": "network.link_outage",
+    "network.attack_rate": "network.attackers",
+    "channel.jam_rate": "channel.jammed",
+}
 CONNECTED = ("dsgld", "cd_dsgld", "dsghmc", "dsgd", "q_dsgd")
 
 
@@ -71,7 +78,7 @@ def _numbers(config: ExperimentConfig) -> list[str]:
 def _senseless(config: ExperimentConfig) -> list[str]:
     """Faults that would change nothing, or that a method cannot have."""
     n, c, methods, simulated = config.network, config.channel, set(config.methods), simulated_faults(config)
-    problems = []
+    problems = _idle_rates(config)
     loses = simulated.links or simulated.nodes or simulated.churn or simulated.jammer
     if loses and "q_dsgd" in methods and config.digital.mode == "memory":
         problems.append(
@@ -82,6 +89,11 @@ def _senseless(config: ExperimentConfig) -> list[str]:
     if (n.one_way or n.burst_length) and not simulated.links:
         name = "network.one_way" if n.one_way else "network.burst_length"
         problems.append(f"{name} is set but no link ever fails; set network.link_outage above 0.")
+    if simulated.gain_error and "cd_dsgld" not in methods:
+        problems.append(
+            "channel.gain_std acts on sums over the air, which only cd_dsgld has; add cd_dsgld to methods or set it "
+            "to 0."
+        )
     if c.receiver != "plain" and "cd_dsgld" not in methods:
         problems.append(
             f"channel.receiver = {c.receiver!r} acts on sums over the air, which only cd_dsgld has; "
@@ -102,4 +114,20 @@ def _senseless(config: ExperimentConfig) -> list[str]:
         problems.append(
             f"Faults of the network are set but no method uses one; add one of {', '.join(CONNECTED)} to methods."
         )
+    return problems
+
+
+def _idle_rates(config: ExperimentConfig) -> list[str]:
+    """Rates of a scenario, or of all, of something that is not there: its cells would look as if it did no harm."""
+    usual, problems = ExperimentConfig(), []
+    for rate, needed in NEEDS.items():
+        what = f"changes nothing while {needed} is 0; set {needed} above 0."
+        for topology in config.network.topologies:
+            asked = own_settings(topology).get(rate.partition(".")[2])
+            if asked and not attrgetter(needed)(scenario_config(config, topology)):
+                problems.append(f"{_where(topology)}{rate} = {asked:g} {what}")
+        value = attrgetter(rate)(config)
+        counts = needed != "network.link_outage"  # links may fail in some scenarios only
+        if counts and value not in (0, attrgetter(rate)(usual)) and not attrgetter(needed)(config):
+            problems.append(f"{rate} = {value:g} {what}")
     return problems

@@ -126,8 +126,8 @@ def small_world(num_agents: int, neighbours: int, rewire: float, seed: int) -> G
 def by_name(name: str, num_agents: int, *, seed: int = 0, **options: Any) -> Graph:
     """Any of the graphs above by name, with sensible options where none are given.
 
-    A grid takes the most square factorisation of N. Random graphs try `seed`, seed + 1000003, … until
-    connected; `seed` is ignored by the others.
+    A grid takes the most square factorisation of N; a prime N above 3 has none and is refused. Random graphs try
+    `seed`, seed + 1000003, … until connected; `seed` is ignored by the others.
     """
     key = name.replace("-", "_")
     if key not in BUILDERS:
@@ -163,6 +163,11 @@ def _grid_shape(num_agents: int, given: dict) -> dict:
     if "cols" in given:
         return {"rows": num_agents // max(1, given["cols"])}
     rows = given.get("rows") or max(r for r in range(1, math.isqrt(num_agents) + 1) if num_agents % r == 0)
+    if rows == 1 and num_agents > 3 and "rows" not in given:
+        raise GraphError(
+            f"A grid of {num_agents} agents, a prime number, is a line. Take {num_agents - 1} or {num_agents + 1} "
+            "agents, or the graph 'line'."
+        )
     return {"rows": rows, "cols": num_agents // max(1, rows)}
 
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.channel import Channel, ImpulsiveNoise, Jammed
-from airbayes.channel.checks import check_gain_error, check_noise
+from airbayes.channel.checks import check_gain_error, check_noise, check_powers
 from airbayes.checks import one_number
 from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
@@ -87,6 +87,7 @@ class CDDSGLD(Sampler[State]):
     def __check_init__(self):
         check_network(self.gradient, self.drift, self.mixing, self.outage, self.faults)
         check_part("channel", self.channel, Channel, "channel.AWGN(snr_db=20.0)")
+        check_powers(self.channel)
         check_part("policy", self.policy, PowerPolicy, "power.Common()")
         if self.receiver is not None:
             check_part("receiver", self.receiver, Receiver, "samplers.ClippingReceiver(4.0)")
