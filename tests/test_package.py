@@ -1,6 +1,8 @@
 """The package at first sight: its parts, and that it has types."""
 
 import importlib.resources
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +29,10 @@ def test_its_docstring_says_where_to_start():
 
 def test_it_says_that_it_has_types():
     assert importlib.resources.files("airbayes").joinpath("py.typed").is_file()
+
+
+def test_the_source_distribution_has_what_make_needs():
+    """README.md begins with `make run`, and the Makefile installs with constraints.txt."""
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = {"Makefile", "constraints.txt", "src", "tests", "docs", "mkdocs.yml", "README.md"}
+    assert wanted <= set(settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])

@@ -1,6 +1,7 @@
 """The help of every command, on a terminal of 80 columns."""
 
 import re
+import sys
 
 import pytest
 
@@ -42,3 +43,13 @@ def test_settings_with_a_value_show_it_and_switches_that_are_on_say_so(monkeypat
     assert "η, step size. (default: 0.0005)" in shown
     assert "--no-saved-predictions" in shown
     assert "(on unless given)" in shown
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_no_color_is_followed(no_color, coloured, monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    with pytest.raises(SystemExit):
+        main(["plan", "--help"])
+    assert ("\x1b[36m" in capsys.readouterr().out) == coloured

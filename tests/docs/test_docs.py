@@ -1,16 +1,19 @@
 """Code in the documentation runs as printed, commands are accepted, and links lead somewhere."""
 
-import ast
 import contextlib
 import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tyro
+from data.formats import writers
 from docs.blocks import PAGES, ROOT, blocks, commands
+from experiment.trained_run import write_trained
 
 from airbayes.cli.main import main
+from airbayes.experiment.cells import Cell
 from airbayes.experiment.presets import PRESETS
 from airbayes.experiment.toml_io import parse_config
 from airbayes.experiment.validate import find_problems
@@ -68,13 +71,43 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_imports_in_blocks_work(page):
-    """Blocks that need a data set or a long run cannot run here; what they import must be there all the same."""
-    for block in blocks(page, "python", "py"):
-        imports = [node for node in ast.parse(block).body if isinstance(node, ast.Import | ast.ImportFrom)]
-        ours: list[ast.stmt] = [node for node in imports if "airbayes" in ast.unparse(node)]
-        exec(compile(ast.Module(ours, []), page.name, "exec"), {})
+@pytest.mark.parametrize("page", ["docs/data.md", "docs/simulator.md", "docs/study.md"])
+def test_blocks_about_files_run_where_these_are(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIRBAYES_CACHE", "off")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    writers.write_kitti_object(tmp_path / "kitti")
+    namespace: dict = {}
+    for block in blocks(ROOT / page, "python"):
+        exec(compile(block, page, "exec"), namespace)
+    if page == "docs/data.md":
+        assert set(namespace["objects"].class_names) == {"car"}
+    if page == "docs/simulator.md":
+        assert len(namespace["train"]) == 6 * 20
+    if page == "docs/study.md":
+        assert (tmp_path / "iterations.png").stat().st_size > 50_000
+
+
+def test_a_trained_run_is_used_as_printed(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime", reason="the extra `export` is not installed")
+    monkeypatch.chdir(tmp_path)
+    write_trained(tmp_path / "runs" / "quick", [Cell("cd_dsgld", "common", "full", 30.0, 0)])
+    with pytest.raises(SystemExit):
+        main(["export", "runs/quick"])
+    namespace: dict = {"cloud": np.ones((20, 3), np.float32)}
+    for page, folder in (("docs/predict.md", "."), ("docs/export.md", "runs/quick/export")):
+        monkeypatch.chdir(folder)
+        for block in blocks(ROOT / page, "py"):
+            exec(compile(block, page, "exec"), namespace)
+    assert namespace["found"].probabilities.shape == (1, 3)
+    assert namespace["probabilities"].shape[1] == 3
+
+
+def test_every_page_with_code_is_run():
+    """Those above, and the tutorial, which has a test of its own."""
+    with_code = {str(page.relative_to(ROOT)) for page in PAGES if blocks(page, "python", "py")}
+    names = "data experiments export plugins predict simulator study tutorial"
+    assert with_code == {"README.md", *(f"docs/{name}.md" for name in names.split())}
 
 
 class ParsedError(Exception):

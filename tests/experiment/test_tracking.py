@@ -149,6 +149,7 @@ def test_mlflow_has_every_step_once(tracked):
     folder, seen = tracked
     client = MlflowClient(tracking_uri=f"sqlite:///{folder / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("airbayes/tracked")
+    assert experiment is not None
     runs = client.search_runs([experiment.experiment_id])
     assert len(runs) == 2
     for run in runs:

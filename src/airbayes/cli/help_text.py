@@ -1,5 +1,7 @@
 """What tyro's help looks like here: sentences that flow, no defaults that say nothing, usage within the terminal.
 
+Without colours where NO_COLOR is set, which tyro does not know.
+
 tyro has no settings for these, so three of its functions are replaced while it works. A release that does not have one
 of them, or has it in another form, only gives an uglier help.
 """
@@ -7,6 +9,7 @@ of them, or has it in another form, only gives an uglier help.
 import contextlib
 import dataclasses
 import importlib
+import os
 import re
 import shutil
 import textwrap
@@ -23,7 +26,7 @@ def own_help(description: str) -> Iterator[None]:
     with (
         _replaced("tyro._strings", "remove_single_line_breaks", lambda _: _flow(description)),
         _replaced("tyro._arguments", "generate_argument_helptext", _telling_defaults),
-        _replaced("tyro._backends._tyro_help_formatting", "format_help", _short_usage),
+        _replaced("tyro._backends._tyro_help_formatting", "format_help", _plain_and_short),
     ):
         yield
 
@@ -69,11 +72,13 @@ def _telling_defaults(before: Function) -> Function:
     return helptext
 
 
-def _short_usage(before: Function) -> Function:
-    """A usage line that is longer than the terminal goes on, indented, on the next."""
+def _plain_and_short(before: Function) -> Function:
+    """No colours against NO_COLOR; a usage line that is longer than the terminal goes on, indented, on the next."""
 
     def format_help(*given: Any, **named: Any) -> list[str]:
         usage, *others = before(*given, **named)
+        if os.environ.get("NO_COLOR"):
+            usage, *others = (ANSI.sub("", line) for line in (usage, *others))
         return [*_wrapped(usage, shutil.get_terminal_size().columns), *others]
 
     return format_help

@@ -113,10 +113,10 @@ def paper() -> ExperimentConfig:
 def paper_real() -> ExperimentConfig:
     """Fig. 2 on real objects: name your object set, `airbayes run paper-real --lidar.source FILE.npz`.
 
-    Five seeds test every physical object once (`--seeds 5`). On 3,028 PandaSet objects, one split, expect 0.81 to 0.87
-    correct with the common gain against 0.79 to 0.83 for Q-DSGD, and an ECE of 0.06 to 0.18 against 0.11 to 0.17 (0.26
-    in one cell of 21, whose chain fell); chance with optimal gains at low SNR (full at 0, star to 5, ring to 10 dB).
-    With `--methods cd_dsgld q_dsgd` five minutes on an H200 that was shared.
+    Five seeds test every physical object once (`--seeds 5`). On 2,737 PandaSet objects of six classes, one split,
+    expect 0.81 to 0.87 correct with the common gain against 0.79 to 0.83 for Q-DSGD, an ECE of 0.06 to 0.18 against
+    0.11 to 0.17 (0.26 in one cell of 21, whose chain fell), and chance with optimal gains at low SNR (full at 0, star
+    to 5, ring to 10 dB). With `--methods cd_dsgld q_dsgd` five minutes on an H200 that was shared.
     """
     config = paper()
     return dataclasses.replace(config, name="paper-real", lidar=dataclasses.replace(config.lidar, source=""))
