@@ -42,6 +42,7 @@ def files(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     runs: dict[str, list[Run]] = {"small": [small_run()], "hostile": [hostile_run()], "two": [small_run(), lost_run()]}
     runs["least"] = [with_strange(one_graph_run(), folder)]
+    runs["paper-lost"] = [lost_run()]
     runs["faulty"], runs["ideal"] = [faulty_run()], [small_run(RESULTS / "paper")]
     return {name: write_report(each, folder / f"{name}.html") for name, each in runs.items()}
 
@@ -107,7 +108,7 @@ def test_the_table_at_a_glance_and_on_a_screen_the_menu_are_seen_whole(open_page
         assert wants <= has, place
 
 
-@pytest.mark.parametrize("width", [360, 400, 500, 640, 1280])
+@pytest.mark.parametrize("width", [360, 400, 500, 640, 700, 820, 1000, 1280])
 def test_no_table_hides_a_column(open_page, width):
     """Tables of many columns become lists where there is no room, each number with the name of its column."""
     page = open_page("small", {"width": width, "height": 900}).page
@@ -363,6 +364,37 @@ def test_one_snr_has_one_tick_and_error_bars(open_page):
     assert len(set(marks)) == len(marks)  # beside each other, not one on the other
 
 
+def test_nothing_is_drawn_over_the_curves_but_crosses_and_names(open_page):
+    """Bands changed the colours of the curves under them, and curves hid the crosses of diverged cells."""
+    order = """() => [...document.querySelectorAll('.panel svg:has(.curve):has(.band, .whisker, .fallen)')]
+      .map((root) => {
+        const all = [...root.querySelectorAll('*')];
+        const at = (query) => all.flatMap((each, index) => (each.matches(query) ? [index] : []));
+        const curves = at('.curve, .mark'), crosses = at('.fallen');
+        const under = at('.band, .dot, .whisker').every((index) => index < Math.min(...curves));
+        return [under, crosses.every((index) => index > Math.max(...curves)), crosses.length > 0];
+      })"""
+    found = open_page("small").page.evaluate(order) + open_page("paper-lost").page.evaluate(order)
+    assert len(found) > 12
+    assert any(crosses for *_, crosses in found)
+    assert all(under and over for under, over, _ in found)
+
+
+def test_names_of_levels_stand_beside_the_curves(open_page):
+    """ "mixed below 1.1" was crossed out by the curves it stood in."""
+    hidden = """() => [...document.querySelectorAll('#mixing svg:has(.level-name)')].map((root) => {
+      const { x, y, width, height } = root.querySelector('.level-name').getBBox();
+      const inside = (point) => point.x > x && point.x < x + width && point.y > y + 2 && point.y < y + height - 2;
+      return [...root.querySelectorAll('.curve')].filter((curve) => {
+        const points = [...Array(401).keys()].map((at) => curve.getPointAtLength((at / 400) * curve.getTotalLength()));
+        return points.some(inside);
+      }).length;
+    })"""
+    found = open_page("small").page.evaluate(hidden)
+    assert len(found) == 3
+    assert sum(found) == 0
+
+
 def test_numbers_of_faults_are_those_of_the_ticks(open_page):
     page = open_page("faulty").page
     figure = page.locator("[data-figure='faults-0']")
@@ -427,6 +459,7 @@ def test_paper_shows_everything(browser, files):
     assert chosen.inner_text().split() == ["Graph", "full", "SNR", "30", "dB"]
     assert page.locator("#setup pre").last.is_visible()
     assert page.locator("#claims table").is_visible()
+    assert page.locator("#confusion .heat-text").count() == 3 * 36  # small numbers, but numbers
     shrunk = "all => all.map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width)"
     assert min(page.locator(".panel svg").evaluate_all(shrunk)) > 0.9  # so are their ticks
     assert page.evaluate("document.documentElement.dataset.theme") == "light"

@@ -59,7 +59,7 @@ def test_surest_and_least_sure_objects_with_their_own_points(simulated):
         *["sure and wrong"] * EACH,
         *["least sure"] * EACH,
     ]
-    assert "99 % sure" in panels[0]["under"]
+    assert "99\u00a0% sure" in panels[0]["under"]
     assert panels[0]["probabilities"][0][2] is True
     assert "called" in panels[EACH]["under"]
     objects = source_objects(simulated.config, 0)

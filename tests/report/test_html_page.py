@@ -13,17 +13,23 @@ import pytest
 import xarray as xr
 from report.html_pages import HOSTILE, RESULTS, SCRIPT, SMALL, faulty_run, hostile_run, lost_run, small_run
 
+from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.experiment.store import read_dataset
+from airbayes.experiment.toml_io import load_config
 from airbayes.network import grid, line, ring
 from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
-from airbayes.report.html.numbers import interval
+from airbayes.report.html.findings import _linear_findings
+from airbayes.report.html.numbers import interval, units_kept
 from airbayes.report.html.sections.accuracy import accuracy_section
 from airbayes.report.html.sections.claims import claims_section
 from airbayes.report.html.sections.faults import faults_section
 from airbayes.report.html.sections.gaussian import posterior_width, width_words
 from airbayes.report.html.sections.network import _layout, network_section
+from airbayes.report.html.sections.power import power_section
+from airbayes.report.html.sections.reliability import reliability_section
 from airbayes.report.html.sections.transition import crossing, crossing_words, transition_section
-from airbayes.report.html.summary import summarise
+from airbayes.report.html.summary import _warnings, summarise
 from airbayes.report.style import short
 
 
@@ -92,6 +98,61 @@ def test_only_lines_that_are_drawn_are_explained():
     assert "Dashed: ideal links, no radio. Dotted: the SNR below" in accuracy.notes[1]
     assert "The dotted line" in transition.text
     assert "predicted" in transition.tables[0].head
+
+
+def one_snr(folder: Path, snr: float):
+    run = make_run(folder, load_config(folder / "config.toml"), read_dataset(folder).sel(snr_db=[snr]))
+    vars(run)["transitions"] = dict.fromkeys(run.topologies, snr + 2.7)
+    return run
+
+
+def test_a_single_snr_is_spoken_of_and_drawn_as_such():
+    """It said "the further right" of one SNR and "bands" of bars, and the transition lay in the next panel."""
+    run = one_snr(RESULTS / "paper", 20.0)
+    section = accuracy_section(run)
+    assert section is not None
+    assert section.notes[0] == "Bars: 95 % interval of the mean over 8 seeds; faint dots: single seeds."
+    assert "further right" not in section.text
+    for panel in section.figures[0].frames[""]:
+        first, last = panel["x"]["range"]
+        assert panel["upright"][0]["x"] == pytest.approx(22.7)
+        assert first < 20 < 22.7 < last
+    reliability = reliability_section(run)
+    assert reliability is not None
+    assert reliability.notes == ("All agents and seeds together.",)
+
+
+def test_a_linear_run_at_one_snr_says_its_distance_once():
+    run = one_snr(RESULTS / "paper", 20.0)
+    run = dataclasses.replace(run, dataset=run.dataset.assign(w2_agent=run.dataset.ece))
+    assert _linear_findings(run)[0].endswith("from the exact posterior at 20\u00a0dB.")
+
+
+def test_a_run_that_diverged_everywhere_says_what_to_try():
+    run = small_run()
+    status = run.dataset.status.where(run.dataset.status == 0, STATUS_CODES["diverged"])
+    found = _warnings(dataclasses.replace(run, dataset=run.dataset.assign(status=status)))
+    assert found[0].startswith("Every cell diverged")
+    assert "sampling.eta" in found[0]
+    assert not any("Read differences" in each or "no mean" in each for each in found)
+
+
+def test_bands_are_explained_where_there_are_some():
+    run = small_run()
+    section = power_section(run)
+    assert section is not None
+    panels = [panel for frame in section.figures[0].frames.values() for panel in frame]
+    drawn = any("low" in series for panel in panels for series in panel["series"])
+    assert drawn == ("bands reach" in section.notes[1])
+    run = dataclasses.replace(run, dataset=run.dataset.drop_vars("power_used_mean_per_agent", errors="ignore"))
+    section = power_section(run)
+    assert section is not None
+    assert section.notes[1] == ""
+
+
+def test_numbers_and_their_units_stay_on_one_line():
+    assert units_kept("95 % of 3 dB, 0.43 nats; 2 nations") == "95\u00a0% of 3\u00a0dB, 0.43\u00a0nats; 2 nations"
+    assert "right in 74\u00a0% of cases" in render_page([small_run(RESULTS / "paper")])
 
 
 def test_numbers_are_those_of_the_results(small):
@@ -283,7 +344,7 @@ def test_a_predicted_transition_is_told_where_every_run_diverged():
     section = transition_section(run)
     assert section is not None
     assert [row[0] for row in section.tables[0].rows] == run.topologies
-    assert section.tables[0].rows[0][1] == f"{run.transition('full'):.1f} dB"
+    assert section.tables[0].rows[0][1] == f"{run.transition('full'):.1f}\u00a0dB"
     assert "nothing was observed" in section.text
     assert any("nothing was measured of its power" in each for each in summarise(run).warnings)
 

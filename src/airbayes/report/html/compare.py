@@ -3,7 +3,7 @@
 import math
 
 from airbayes.experiment.toml_io import changed_fields
-from airbayes.report.html.curves import Metric, curve
+from airbayes.report.html.curves import Metric, curve, spread_name
 from airbayes.report.html.numbers import decibels, value_range
 from airbayes.report.html.parts import Cell, Control, Entry, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
@@ -50,9 +50,9 @@ def _reading(runs: list[Run], figures: tuple[Figure, ...]) -> list[str]:
     """What marks mean, of those that are there."""
     series = [s for f in figures for panels in f.frames.values() for panel in panels for s in panel["series"]]
     found = []
-    if any("low" in each for each in series):
+    if name := spread_name(series):
         found.append(
-            "Bands: of one seed from the lowest to the highest agent, of a few from the lowest to the highest seed, "
+            f"{name}: of one seed from the lowest to the highest agent, of a few from the lowest to the highest seed, "
             "from five on the 95 % interval of the mean."
         )
     if any(any(each.get("hollow", ())) for each in series):

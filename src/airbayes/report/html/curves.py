@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from airbayes.report.style import short as short_name
 from airbayes.text import plural
 
 MAX_NAMED = 4  # methods on an axis; more are told by colour
+NEAR_DB = 3.0  # so far beyond the SNRs measured a predicted transition is still drawn
 MAX_COLUMNS = 4  # graphs beside each other; more are chosen from a menu
 
 
@@ -92,10 +94,23 @@ def _band(run: Run, cells: Cells, values: np.ndarray, metric: Metric) -> tuple[n
     return low, high
 
 
-def band_words(run: Run) -> str:
+def spread_name(series: Iterable[Panel]) -> str:
+    """What shows the spread of some curves: bands, bars where a curve has one point, or nothing."""
+    shown = [each for each in series if any(value is not None for value in each.get("low", ()))]
+    bars = [len(each.get("x", ())) == 1 for each in shown]
+    return "" if not bars else "Bars" if all(bars) else "Bars and bands" if any(bars) else "Bands"
+
+
+def band_words(run: Run, figure: Figure) -> str:
+    """What bands, bars and dots mean, of those that are there."""
+    series = [each for frame in figure.frames.values() for panel in frame for each in panel["series"]]
+    name = spread_name(series)
+    if not name:
+        return ""
     if run.seeds > 1:
-        return f"Bands: {interval_words(run.seeds)}; faint dots: single seeds."
-    return "One seed, so there is no interval over seeds; bands reach from the lowest to the highest agent."
+        dots = "; faint dots: single seeds" if any("dots" in each for each in series) else ""
+        return f"{name}: {interval_words(run.seeds)}{dots}."
+    return f"One seed, so there is no interval over seeds; {name.lower()} reach from the lowest to the highest agent."
 
 
 def line_words(figure: Figure) -> str:
@@ -176,26 +191,40 @@ def _panel(run: Run, variants: list[str], topology: str, metric: Metric, transit
     panel: Panel = {
         "type": "lines",
         "title": metric.title if topology == NO_TOPOLOGY else f"{metric.title} · {show_topology(topology)}",
-        "x": _axis(run.snrs, variants),
+        "x": _axis(run.snrs + (_shown_transitions(run) if transitions else []), run.snrs, variants),
         "y": {"label": metric.title, "log": metric.log},
         "series": series,
     }
     predicted = run.transition(topology) if transitions else None
-    if predicted is not None and run.snrs and run.snrs[0] - 3 <= predicted <= run.snrs[-1] + 3:
+    if predicted is not None and _is_near(predicted, run.snrs):
         panel["upright"] = [{"x": short(predicted), "text": f"predicted transition {predicted:.1f} dB"}]
     if metric.line is not None:
         panel["level"] = [{"y": metric.line[0], "text": metric.line[1]}]
     return panel
 
 
-def _axis(snrs: list[float], variants: list[str]) -> Panel:
+def _is_near(predicted: float, snrs: list[float]) -> bool:
+    """Whether a transition is drawn: between the SNRs measured, or little beyond."""
+    return bool(snrs) and snrs[0] - NEAR_DB <= predicted <= snrs[-1] + NEAR_DB
+
+
+def _shown_transitions(run: Run) -> list[float]:
+    found = [run.transition(name) for name in run.topologies]
+    return [snr for snr in found if snr is not None and _is_near(snr, run.snrs)]
+
+
+def _axis(shown: list[float], snrs: list[float], variants: list[str]) -> Panel:
     """The SNRs; where links are ideal, the methods beside each other, by name where there is room."""
     if not snrs:
         names = variants if len(variants) <= MAX_NAMED else []
         ticks = [[place, short_name(name)] for place, name in enumerate(names)]
         return {"label": "ideal links, no radio", "range": [-0.5, len(variants) - 0.5], "ticks": ticks}
-    margin = 0.04 * (snrs[-1] - snrs[0]) or 1.0
-    return {"label": "SNR (dB)", "range": [snrs[0] - margin, snrs[-1] + margin]}
+    first, last = min(shown), max(shown)
+    if len(snrs) == 1:  # in the middle, where methods have room beside each other
+        reach = max(1.0, 1.15 * (snrs[0] - first), 1.15 * (last - snrs[0]))
+        return {"label": "SNR (dB)", "range": [snrs[0] - reach, snrs[0] + reach]}
+    margin = 0.04 * (last - first)
+    return {"label": "SNR (dB)", "range": [first - margin, last + margin]}
 
 
 def _numbers(panels: list[Panel], metric: Metric) -> list[Number | None]:

@@ -138,9 +138,10 @@ def _linear_findings(run: Run) -> list[str]:
         if is_radio(variant):
             low, high = (mean_at(run, variant, "w2_agent", snr) for snr in (run.snrs[0], run.snrs[-1]))
             if math.isfinite(low) and math.isfinite(high):
+                best = f" and {decimals(high)} at {decibels(run.snrs[-1])}" if len(run.snrs) > 1 else ""
                 found.append(
                     f"{short(variant)}: one agent is {decimals(low)} from the exact posterior at "
-                    f"{decibels(run.snrs[0])} and {decimals(high)} at {decibels(run.snrs[-1])}."
+                    f"{decibels(run.snrs[0])}{best}."
                 )
     if found and (words := width_words(run)):
         found.append(words)

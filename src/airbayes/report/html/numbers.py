@@ -1,6 +1,7 @@
 """Numbers as a page needs them: short, finite or null, and with an interval where there are several seeds."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -94,6 +95,11 @@ def _raised(exponent: int) -> str:
 def count(value: float) -> str:
     """A number of things: whole where it is one, as a mean may not be."""
     return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else decimals(value)
+
+
+def units_kept(text: str) -> str:
+    """No line ends between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=%|(?:dB|nats)\b)", "\N{NO-BREAK SPACE}", text)
 
 
 def decibels(snr: float) -> str:

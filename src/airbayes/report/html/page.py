@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from airbayes import __version__
 from airbayes.report.html.compare import compare_section
+from airbayes.report.html.numbers import units_kept
 from airbayes.report.html.palette import method_class, method_rules
 from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
@@ -96,9 +97,9 @@ def with_code(text: str) -> "Markup":
     """What stands between `backticks` as code; every part is escaped, whoever wrote it."""
     from markupsafe import Markup
 
-    parts = text.split("`")
+    parts = units_kept(text).split("`")
     if len(parts) % 2 == 0:  # one is left over: no code
-        return Markup("{}").format(text)
+        return Markup("{}").format(units_kept(text))
     return Markup("").join(Markup("<code>{}</code>" if i % 2 else "{}").format(each) for i, each in enumerate(parts))
 
 

@@ -130,9 +130,14 @@ def _warnings(run: Run) -> list[str]:
     found = []
     status = run.dataset.status
     diverged, present = int((status == STATUS_CODES["diverged"]).sum()), int((status > 0).sum())
-    if diverged:
+    if diverged == present:
+        found.append(
+            "Every cell diverged, so there is nothing to score. A smaller step (`sampling.eta`) or "
+            '`sampling.drift = "tamed"` keeps chains from it.'
+        )
+    elif diverged:
         found.append(f"{plural(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean.")
-    if run.seeds < MIN_SEEDS and not run.linear:
+    if run.seeds < MIN_SEEDS and not run.linear and diverged < present:
         needed = f" a verdict needs {MIN_SEEDS}." if run.claims else ""
         reading = (
             "Read differences as an illustration" if len(run.variants) > 1 else "Other seeds may come out otherwise"

@@ -1,10 +1,11 @@
 // A cloud of points that can be turned with the pointer or the arrow keys.
 function drawCloud(panel, width) {
-  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": `${panel.title}. ${panel.under}. Arrow keys turn it.` });
   const points = [];
   for (let index = 0; index + 2 < panel.points.length; index += 3) points.push([panel.points[index] / 100, panel.points[index + 1] / 100, panel.points[index + 2] / 100]);
   const reach = Math.max(...points.map((p) => Math.hypot(p[0], p[1], p[2])), 1e-6);
   const lows = Math.min(...points.map((p) => p[2])), highs = Math.max(...points.map((p) => p[2]));
+  const measure = reach < 0.01 ? "" : `outer ring: ${Number((2 * reach).toPrecision(2))} m across`;
+  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": `${panel.title}. ${[panel.under, measure].filter(Boolean).join(", ")}. Arrow keys turn it.` });
   let yaw = 0.7, pitch = 0.42, held = null;
 
   function draw() {
@@ -35,6 +36,10 @@ function drawCloud(panel, width) {
       }
       pen.stroke();
     }
+    // How large it is: it fills the frame, whatever its size.
+    pen.fillStyle = style.getPropertyValue("--faint");
+    pen.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    pen.fillText(measure, 10, tall - 10);
     const seen = points.map((point) => [...project(point), point[2]]).sort((a, b) => b[2] - a[2]);
     for (const [x, y, deep, z] of seen) {
       const near = clamp(0.5 - deep / (2 * reach), 0, 1), high = (z - lows) / (highs - lows || 1);

@@ -33,8 +33,9 @@ function drawHeat(panel, width) {
         svg("rect", { x: left + j * side, y: i * side, width: side - 1, height: side - 1, class: "heat-base", fill: "transparent" }),
         svg("rect", { x: left + j * side, y: i * side, width: side - 1, height: side - 1, rx: 2, class: "heat-cell", "fill-opacity": DEEPEST(value) }),
       ]);
-      if (side >= 26) {
+      if (side >= 15) {
         const text = svg("text", { x: left + (j + 0.5) * side - 0.5, y: (i + 0.5) * side + 4, class: "heat-text", text: value < 0.5 ? (value ? "<1" : "0") : String(Math.round(value)) });
+        if (side < 26) text.style.fontSize = `${(0.3 * side + 3.2).toFixed(1)}px`;
         texts.push([text, value]);
         hit.append(text);
       }

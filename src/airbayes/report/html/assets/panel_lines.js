@@ -57,8 +57,11 @@ function drawSeries(series, frame, panel, fallen) {
   const low = panel.y.range[0];
   const sx = (value) => frame.sx(value) + aside;
   const sy = (value) => clamp(frame.sy(panel.y.log && value <= 0 ? low : value), box.top - 2, box.bottom + 2);
-  const group = svg("g", { class: series.method ? methodClass(series.method) : "exact" });
-  const drawn = look(series);
+  const coloured = () => svg("g", { class: series.method ? methodClass(series.method) : "exact" });
+  const group = coloured(), spread = coloured(), drawn = look(series);
+  const lost = coloured();
+  frame.spreads.append(spread);
+  frame.fallen.append(lost);
   if (series.free) {
     group.append(svg("path", { class: `curve${series.fill ? " exact fill" : ""}`, d: path(series.x, series.y, sx, sy) + "z", "stroke-width": drawn.width }));
     return group;
@@ -69,25 +72,28 @@ function drawSeries(series, frame, panel, fallen) {
       const y = sy(series.y[0]);
       if (series.low && series.low[0] !== null) {
         const top = sy(series.high[0]);
-        group.append(svg("rect", { class: "band", x: box.left, y: top, width: box.right - box.left, height: Math.max(0, sy(series.low[0]) - top) }));
+        spread.append(svg("rect", { class: "band", x: box.left, y: top, width: box.right - box.left, height: Math.max(0, sy(series.low[0]) - top) }));
       }
       group.append(svg("line", { ...stroke(drawn), x1: box.left, x2: box.right, y1: y, y2: y }));
       if (series.dotted && series.dotted[0] !== null) {
         const under = sy(series.dotted[0]);
         group.append(svg("line", { class: "curve", x1: box.left, x2: box.right, y1: under, y2: under, "stroke-width": 1.3, "stroke-dasharray": "1 4" }));
       }
-    } else if (series.lost) group.append(fallen(box.right - 8));
+    } else if (series.lost) lost.append(fallen(box.right - 8));
     return group;
   }
   if (series.low)
     for (const there of stretches(series))
-      if (there.length > 1) group.append(svg("path", { class: "band", d: band(there, sx, sy) }));
-      else group.append(errorBar(sx(there[0][0]), sy(there[0][1]), sy(there[0][2])));
-  for (const [x, y] of series.dots || []) if (y !== null) group.append(svg("circle", { class: "dot", cx: sx(x), cy: sy(y), r: 2 }));
+      if (there.length > 1) spread.append(svg("path", { class: "band", d: band(there, sx, sy) }));
+      else spread.append(errorBar(sx(there[0][0]), sy(there[0][1]), sy(there[0][2])));
+  for (const [x, y] of series.dots || []) if (y !== null) spread.append(svg("circle", { class: "dot", cx: sx(x), cy: sy(y), r: 2 }));
   group.append(svg("path", { ...stroke(drawn), d: path(series.x, series.y, sx, sy) }));
   if (series.kind && series.x.length === 1 && series.y[0] !== null)
     group.append(svg("line", { ...stroke(drawn), x1: sx(series.x[0]) - 18, x2: sx(series.x[0]) + 18, y1: sy(series.y[0]), y2: sy(series.y[0]) })); // which run it is
-  if (series.dotted) group.append(svg("path", { class: "curve", d: path(series.x, series.dotted, sx, sy), "stroke-width": series.plain ? 2.4 : 1.6, "stroke-dasharray": "1 4.5" }));
+  if (series.dotted && series.x.length === 1 && series.dotted[0] !== null) {
+    const x = sx(series.x[0]), y = sy(series.dotted[0]); // a single point has no curve
+    group.append(svg("line", { class: "curve", x1: x - 14, x2: x + 14, y1: y, y2: y, "stroke-width": 1.6, "stroke-dasharray": "1 4.5" }));
+  } else if (series.dotted) group.append(svg("path", { class: "curve", d: path(series.x, series.dotted, sx, sy), "stroke-width": series.plain ? 2.4 : 1.6, "stroke-dasharray": "1 4.5" }));
   if (!series.plain)
     series.x.forEach((x, index) => {
       const y = series.y[index];
@@ -96,13 +102,41 @@ function drawSeries(series, frame, panel, fallen) {
       group.append(svg("path", { class: hollow ? "mark hollow" : "mark", d: shape(SHAPES[series.method], sx(x), sy(y), 3.6) }));
     });
   (series.lost || []).forEach((text, index) => {
-    if (text) group.append(fallen(sx(series.x[index])));
+    if (text) lost.append(fallen(sx(series.x[index])));
   });
   if (series.fell !== undefined) {
     const last = series.y.findLastIndex((value) => value !== null);
-    group.append(last < 0 ? fallen(clamp(sx(series.fell), box.left + 5, box.right - 5)) : cross(sx(series.x[last]), sy(series.y[last])));
+    lost.append(last < 0 ? fallen(clamp(sx(series.fell), box.left + 5, box.right - 5)) : cross(sx(series.x[last]), sy(series.y[last])));
   }
   return group;
+}
+
+// Points along a curve, close to each other; none on a logarithmic axis where it has no place.
+function along(series, values, { sx, sy, box }, log) {
+  const there = (value) => value !== null && value !== undefined && (value > 0 || !log);
+  const xs = series.x ? series.x.map(sx) : [box.left, box.right], ys = series.x ? values : [values[0], values[0]];
+  const found = [];
+  for (let index = 1; index < xs.length; index++) {
+    if (!there(ys[index - 1]) || !there(ys[index])) continue;
+    const [x, y, right, end] = [xs[index - 1], sy(ys[index - 1]), xs[index], sy(ys[index])];
+    for (let part = 0; part <= 1; part += 0.04) found.push([x + part * (right - x), y + part * (end - y)]);
+  }
+  return found;
+}
+
+// The name of a level: at the end and on the side of its line where fewest curves pass.
+function levelName(text, y, frame, panel, shown) {
+  const { box } = frame, wide = 6.2 * text.length + 6;
+  const passed = shown.flatMap((series) => [series.y, series.dotted].filter(Boolean).flatMap((values) => along(series, values, frame, panel.y.log)));
+  const places = [-4, 12].flatMap((down) => [box.right - 2 - wide, box.left + 2].map((left) => ({ left, base: y + down })));
+  for (const place of places) {
+    const inside = place.base > box.top + 6 && place.base < box.bottom - 2;
+    const hit = passed.filter(([x, at]) => x > place.left - 5 && x < place.left + wide + 5 && at > place.base - 15 && at < place.base + 6);
+    place.covered = inside ? hit.length : Infinity;
+  }
+  const { left, base } = places.reduce((best, each) => (each.covered < best.covered ? each : best));
+  const end = left > box.left + 2;
+  return svg("text", { class: "level-name", x: end ? left + wide : left, y: base, "text-anchor": end ? "end" : "start", text });
 }
 
 // Curves end where a chain diverged: what is stored after it is no model. Their axes follow, in decades where they must.
@@ -148,7 +182,6 @@ function drawLines(panel, width, hidden) {
   }
   for (const { y, text } of panel.level || []) {
     root.append(svg("line", { class: "level", x1: box.left, x2: box.right, y1: sy(y), y2: sy(y) }));
-    root.append(svg("text", { x: box.right - 2, y: sy(y) - 4, "text-anchor": "end", class: "weight-right", text }));
   }
   // Crosses stand at the top, under each other where they would cover one another.
   const crosses = [];
@@ -157,7 +190,12 @@ function drawLines(panel, width, hidden) {
     crosses.push(x);
     return cross(x, box.top + 6 + 11 * row);
   };
+  frame.fallen = svg("g"); // above all curves
+  frame.spreads = svg("g"); // under all curves, which keep the colours of the legend
+  root.append(frame.spreads);
   for (const series of shown) root.append(drawSeries(series, frame, panel, fallen));
+  root.append(frame.fallen);
+  for (const { y, text } of panel.level || []) root.append(levelName(text, sy(y), frame, panel, shown));
   if (!panel.series.some((series) => series.free)) watch(root, frame, panel, shown);
   return root;
 }

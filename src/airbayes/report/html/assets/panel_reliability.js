@@ -1,6 +1,6 @@
 // Bars of how often it is right over how sure it is, the gap to the diagonal, and how many answers stand behind.
 const FEW = 0.005; // of the answers: bars of fewer are faint
-const RELIABILITY_KEY = "Dotted boxes: the gap between how sure it says it is and how often it is right. Faint bars: fewer than 0.5 % of the answers.";
+const RELIABILITY_KEY = "Dotted boxes: the gap between how sure it says it is and how often it is right. Faint bars: fewer than 0.5\u00a0% of the answers.";
 
 function drawReliability(panel, width) {
   const size = clamp(width, 200, 420), strip = 46, height = Math.round(size * 0.86) + strip;

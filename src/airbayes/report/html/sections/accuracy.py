@@ -32,7 +32,7 @@ def accuracy_section(run: Run) -> Section | None:
     figure = against_snr(run, FIG2, f"Accuracy and expected calibration error{against(run)}, one column per graph")
     if figure is None:
         return None
-    notes = [band_words(run), line_words(figure)]
+    notes = [band_words(run, figure), line_words(figure)]
     if any(
         "x" in series and any(series.get("hollow", ()))
         for panel in figure.frames[next(iter(figure.frames))]
@@ -49,7 +49,7 @@ def accuracy_section(run: Run) -> Section | None:
         "Accuracy is the share of objects named correctly; ECE is the gap between how sure the model says it is "
         "and how often it is right, 0 being perfectly honest. "
         + (
-            "The further right, the cleaner the radio channel between the agents."
+            ("The further right, the cleaner the radio channel between the agents." if len(run.snrs) > 1 else "")
             if run.snrs
             else "No method of this run has a radio, so nothing depends on an SNR."
         ),

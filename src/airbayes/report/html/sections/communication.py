@@ -12,7 +12,7 @@ from airbayes.channel.rate import bits_per_block
 from airbayes.network import Graph
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import MAX_COLUMNS
-from airbayes.report.html.numbers import count, decimals, shorts, value_range
+from airbayes.report.html.numbers import count, decibels, decimals, shorts, value_range
 from airbayes.report.html.parts import Cell, Entry, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import is_radio
@@ -129,7 +129,7 @@ def _table(run: Run, params: int, graphs: list[tuple[str, Graph]]) -> Table:
                 rows.append(
                     (
                         show_topology(name),
-                        f"{snr:g} dB",
+                        decibels(snr),
                         Cell(short_name(variant), variant),
                         f"{count(kept)} ({100 * kept / params:.3g} %)" if math.isfinite(kept) else "–",
                         "analog" if analog else decimals(bits),

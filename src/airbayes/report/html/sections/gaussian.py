@@ -36,7 +36,7 @@ def gaussian_section(run: Run) -> Section | None:
         (figure,),
         notes=(
             "Solid: one agent, the mean over agents; dotted: the average of the network. " + width_words(run),
-            band_words(run) if run.seeds > 1 else "",
+            band_words(run, figure),
         ),
     )
 
@@ -123,6 +123,7 @@ def _panel(run: Run, topology: str, snr: float) -> Panel | None:
     return {
         "type": "lines",
         "title": f"95 % ellipses · {show_topology(topology)}",
+        "under": "upwards: parameter 2",
         "x": {"label": "parameter 1"},
         "y": {"label": "parameter 2", "log": False},
         "series": series,

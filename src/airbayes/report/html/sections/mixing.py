@@ -30,8 +30,8 @@ def mixing_section(run: Run) -> Section | None:
         if poor
         else f"R-hat is at most {RHAT_LIMIT} in {'all ' if known > 1 else ''}{plural(known, 'cell')}."
     )
-    seeds = f", the mean over seeds. {band_words(run)}" if run.seeds > 1 else ""
-    seeds = seeds.removesuffix(".")
+    seeds = f", the mean over seeds. {band_words(run, figure)}" if run.seeds > 1 and figure is not None else ""
+    seeds = seeds.rstrip(". ")
     return Section(
         "mixing",
         "Have the chains mixed?",

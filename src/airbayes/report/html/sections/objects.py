@@ -15,6 +15,7 @@ from airbayes.experiment.prediction_files import Part
 from airbayes.experiment.run_source import SHA256, SIMULATOR, RunSource
 from airbayes.experiment.sample_files import read_manifest
 from airbayes.experiment.trained import TRUST
+from airbayes.report.html.numbers import units_kept
 from airbayes.report.html.parts import Control, Figure, Panel, Section
 from airbayes.report.html.predicted import at_best_link, read_part, stored_cells
 from airbayes.report.html.runs import Run, show_topology
@@ -116,8 +117,10 @@ def _panel(run: Run, part: Part, objects: ObjectSet, variant: str, row: int, kin
         "type": "cloud",
         "method": variant,
         "title": f"{kind}: {names[truth]}",
-        "under": f"{said}, {percent(float(probabilities[called]))} sure"
-        + (f", mutual information {doubt:.2f} nats" if doubt > 0 else ""),
+        "under": units_kept(
+            f"{said}, {percent(float(probabilities[called]))} sure"
+            + (f", mutual information {doubt:.2f} nats" if doubt > 0 else "")
+        ),
         "points": (100 * (cloud - cloud.mean(axis=0))).round().astype(int).ravel().tolist(),
         "probabilities": [[names[k], round(float(probabilities[k]), 4), k == truth] for k in shown],
     }

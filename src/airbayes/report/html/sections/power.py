@@ -27,5 +27,5 @@ def power_section(run: Run) -> Section | None:
         "dotted one the most in any block of the run. Where the limit is used up the gain ρ falls below 1, and the "
         "model that arrives is a weaker copy of the one that was sent.",
         (figure,),
-        notes=("Dotted, below: the smallest gain of any agent in any block.", band_words(run)),
+        notes=("Dotted, below: the smallest gain of any agent in any block.", band_words(run, figure)),
     )

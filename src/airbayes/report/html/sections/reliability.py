@@ -9,6 +9,7 @@ from airbayes.report.html.by_method import method_panel, one_per_method
 from airbayes.report.html.numbers import short, shorts
 from airbayes.report.html.parts import Panel, Section
 from airbayes.report.html.runs import Run
+from airbayes.report.style import is_radio
 
 
 def reliability_section(run: Run) -> Section | None:
@@ -24,7 +25,14 @@ def reliability_section(run: Run) -> Section | None:
         "the dashed diagonal it is exactly as often right as it claims. Bars below the diagonal are "
         "over-confident, bars above it too modest; the strip below shows how many answers stand behind each bar.",
         (figure,),
-        notes=("All agents and seeds together. Methods with ideal links do not change with the SNR.",),
+        notes=(
+            "All agents and seeds together."
+            + (
+                " Methods with ideal links do not change with the SNR."
+                if len(run.snrs) > 1 and not all(map(is_radio, run.variants))
+                else ""
+            ),
+        ),
     )
 
 

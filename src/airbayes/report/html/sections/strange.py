@@ -135,7 +135,7 @@ def _spread(variant: str, scores: StrangeScores, index: int) -> Panel:
     return {
         "type": "lines",
         "title": f"Scores · {label(variant)}",
-        "under": "solid: strange objects, dashed: known ones",
+        "under": "share of objects; solid: strange ones, dashed: known ones",
         "x": {"label": "score, higher is stranger", "range": value_range([low, high])},
         "y": {"label": "share of objects", "log": False, "range": value_range([*shares[0], *shares[1]], 0.0)},
         "series": [

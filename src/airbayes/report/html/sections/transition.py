@@ -8,7 +8,7 @@ import numpy as np
 from airbayes.power import transition_snr_db
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import Metric, against_snr
-from airbayes.report.html.numbers import decibels, decimals
+from airbayes.report.html.numbers import decibels, decimals, units_kept
 from airbayes.report.html.parts import Cell, Section, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import short
@@ -99,7 +99,7 @@ def _only_predicted(run: Run) -> Section | None:
 
 
 def _decibels(snr: float) -> str:
-    return f"{snr:.1f} dB".replace("-", "−")
+    return units_kept(f"{snr:.1f} dB").replace("-", "−")
 
 
 def _without(place: int, row: tuple) -> tuple:
