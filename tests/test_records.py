@@ -126,16 +126,18 @@ def test_a_full_disk_keeps_the_old_record(record: Path):
         "import numpy as np, resource, signal, sys\n"
         "from pathlib import Path\n"
         "from airbayes.errors import ResultsError\n"
+        "from airbayes.experiment.failures import is_disk_full\n"
         "from airbayes.records import write_record\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
         "try:\n"
         "    write_record(Path(sys.argv[1]), {'small': np.zeros(9), 'large': np.zeros(100_000)}, {})\n"
         "except ResultsError as error:\n"
-        "    print(error)\n"
+        "    print(error, is_disk_full(error))\n"
     )
     assert resource.RLIMIT_FSIZE is not None
     done = subprocess.run([sys.executable, "-c", program, str(record)], capture_output=True, text=True, check=True)
     assert "Could not write" in done.stdout
+    assert "File too large. Free some space or choose another place. True" in done.stdout
     assert read_record(record)[1] == FACTS
     assert os.listdir(record.parent) == ["r"]

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -24,6 +25,16 @@ MANIFEST = "manifest.json"
 MOST_MANIFEST = 64 * 2**20  # bytes
 
 
+class _Stream:
+    """A file that numpy does not know for one: into those it writes with its own code, which forgets why that failed.
+
+    Whether a disk is full decides what becomes of a run.
+    """
+
+    def __init__(self, file: BinaryIO):
+        self.write = file.write
+
+
 def write_record(path: Path, arrays: dict[str, np.ndarray], facts: dict) -> None:
     """Put a record at `path`, in place of whatever is there. On an error what was there before stays."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -34,7 +45,7 @@ def write_record(path: Path, arrays: dict[str, np.ndarray], facts: dict) -> None
         for index, (name, array) in enumerate(arrays.items()):
             file = temporary / f"{index:03d}.npy"
             with open(file, "wb") as handle:
-                np.lib.format.write_array(handle, np.asarray(array, order="C"), allow_pickle=False)
+                np.lib.format.write_array(_Stream(handle), np.asarray(array, order="C"), allow_pickle=False)
                 _flush(handle)
             listed[name] = {"file": file.name, "sha256": _sha256(file), "bytes": file.stat().st_size}
         content = {"version": VERSION, "facts": facts, "arrays": listed}

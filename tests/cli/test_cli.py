@@ -247,6 +247,10 @@ def test_help_is_a_word_too_and_knows_the_experiment(capsys):
     assert "commands:" in capsys.readouterr().out
     assert run("help", "cite") == 0
     assert "usage: airbayes cite" in capsys.readouterr().out
+    assert run("help", "data", "convert") == 0
+    assert "usage: airbayes data convert" in capsys.readouterr().out
+    assert run("help", "run", "gaussian") == 0
+    assert "usage: airbayes run gaussian" in capsys.readouterr().out
     assert run("run", "--help", "gaussian") == 0
     assert "usage: airbayes run gaussian" in capsys.readouterr().out
 

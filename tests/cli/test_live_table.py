@@ -11,7 +11,9 @@ from rich.console import Console
 from airbayes.cli.json_events import JsonReporter
 from airbayes.cli.live_table import LiveTable, choose_rows, clock, number_range, window
 from airbayes.cli.progress import LineReporter, make_reporter
+from airbayes.cli.run import _loading
 from airbayes.cli.run_state import RunState
+from airbayes.cli.sweep_table import show_sweep
 from airbayes.experiment.cells import enumerate_cells, group_by_variant
 from airbayes.experiment.config import (
     ChannelConfig,
@@ -20,6 +22,8 @@ from airbayes.experiment.config import (
     ProblemConfig,
     SamplingConfig,
 )
+from airbayes.experiment.engines.sweep import Sweep
+from airbayes.experiment.engines.units import Unit
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.reporter import Reporter
 from airbayes.experiment.results import CellResult, Divergence
@@ -136,6 +140,18 @@ def test_a_live_table_on_a_terminal_and_lines_elsewhere(terminal, tmp_path, monk
     assert len((tmp_path / "events.jsonl").read_text().splitlines()) == 4 + 4 + 8
 
 
+def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch, capsys):
+    """A run and a sweep; the first line too, which elsewhere is drawn over."""
+    monkeypatch.setenv("TERM", "dumb")
+    console = Console(stderr=True, force_terminal=True, width=120)
+    with _loading(CONFIG, console), show_sweep(console) as show:
+        Sweep([Unit(0, (0,), "dsgld")], 0, 100, show)
+    assert capsys.readouterr().err == (
+        "shown: loading JAX and checking the configuration ...\n"
+        "units: 1 queued, 0 running, 0 done, 0 failed, 0 resumed; time left: not known yet\n"
+    )
+
+
 def test_a_run_that_goes_on_is_timed_from_where_it_stood():
     now = Clock()
     state = RunState(CONFIG, CELLS, now)
@@ -220,10 +236,34 @@ def test_plain_lines_and_verbose_ones():
         assert "\x1b" not in text
 
 
+def test_lines_say_how_long_the_batch_and_all_of_it_take(monkeypatch):
+    monkeypatch.setattr("airbayes.cli.progress.LINE_EVERY", -1.0)
+    out, now = io.StringIO(), Clock()
+    state = RunState(CONFIG, CELLS, now)
+    lines = LineReporter(Console(file=out, width=120), state)
+    half_way(state, lines, clock=now)
+    first, last = [line for line in out.getvalue().splitlines() if ": step " in line]
+    assert first.startswith("dsgld: step 100 of 100, 10.0 steps/s, 0:00 left, 0:20 for all")
+    assert last.startswith(
+        "cd_dsgld:common: step 40 of 100, 5.00 steps/s, 0:12 left, accuracy 0.400"
+    )  # nothing comes after it
+    state = RunState(CONFIG, CELLS, now)
+    lines = LineReporter(Console(file=out, width=120), state)
+    cells = GROUPS["cd_dsgld:common"]
+    for each in (state, lines):  # two of eight cells at a time
+        each.begin("cd_dsgld:common", cells, 100)
+        each.compiled("cd_dsgld:common", 0.0)
+    now.now += 5
+    for each in (state, lines):
+        each.advance(cells[:2], 50)
+    words = out.getvalue().splitlines()[-1]
+    assert words.startswith("cd_dsgld:common: step 50 of 100 of 2 cells, 10.0 steps/s, 0:05 left, 0:55 for all")
+
+
 def test_events_are_strict_json_lines():
-    stream = io.StringIO()
-    state = RunState(CONFIG, CELLS)
-    half_way(state, JsonReporter(state, stream))
+    stream, now = io.StringIO(), Clock()
+    state = RunState(CONFIG, CELLS, now)
+    half_way(state, JsonReporter(state, stream), clock=now)
     events = [json.loads(line, parse_constant=pytest.fail) for line in stream.getvalue().splitlines()]
     kinds = [event["event"] for event in events]
     assert kinds == ["begin", "compiled", "progress", "finish", "begin", "compiled", "progress"]
@@ -231,6 +271,8 @@ def test_events_are_strict_json_lines():
     assert events[3]["cells"][0]["metrics"]["accuracy"] == 0.75
     last = events[-1]
     assert (last["step"], last["steps"], len(last["cells"])) == (40, 100, 8)
+    assert (last["left_s"], last["left_all_s"]) == pytest.approx((12, 12))
+    assert (events[2]["left_s"], events[2]["left_all_s"]) == pytest.approx((0, 20))
     assert last["cells"][0]["topology"] == "full"
     assert last["cells"][0]["metrics"]["mean_accuracy"] == pytest.approx(0.2)
 

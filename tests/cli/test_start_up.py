@@ -86,8 +86,12 @@ def test_what_counts_as_heavy_is_loaded_by_a_run():
     assert {"jax", "numpy", "equinox"} <= modules
 
 
+SHORT = ["--sampling.steps", "20", "--sampling.burn-in", "10"]
+SPLIT = ["--methods", "dsgld", "--devices", "5"]  # several devices
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="programs are kept on Linux only")
-@pytest.mark.parametrize("last", [["--dry-run"], ["--sampling.steps", "20", "--sampling.burn-in", "10"]])
+@pytest.mark.parametrize("last", [["--dry-run"], SHORT, [*SHORT, *SPLIT]])
 def test_the_loader_of_kept_programs_is_silenced_before_jax_is_loaded(tmp_path, last):
     """JAX sets the level to 1 if it comes first, and every kept program then prints 2 kB of alarm; see cache.py."""
     ours = ("JAX_", "AIRBAYES_", "TF_CPP_")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -187,6 +188,37 @@ def test_ctrl_c_in_a_terminal_reaches_all_processes_and_loses_nothing(home: Path
     assert "Traceback" not in text
     assert run("stopped", "--quiet") == 0
     assert_same_files(home / "whole", home / "stopped")
+
+
+def test_ctrl_c_while_workers_load_is_theirs_neither(home: Path):
+    running = start("early", "--engine=dask", "--workers=2")
+    driver = psutil.Process(running.pid)
+
+    def loading() -> int:
+        with suppress(psutil.NoSuchProcess):
+            return sum("spawn_main" in " ".join(child.cmdline()) for child in driver.children(recursive=True))
+        return 0
+
+    until(lambda: loading() == 2, running)
+    os.killpg(running.pid, signal.SIGINT)
+    text, code = finish(running)
+    assert code == 130, text
+    assert "Stopped by Ctrl-C, before it had computed anything new" in text
+    assert "Traceback" not in text
+
+
+def test_a_disk_that_is_full_ends_a_sweep_at_once(home: Path):
+    """A limit on the size of files stands in for it; no unit is tried in vain after the first."""
+    running = start("full", "--engine=dask", "--workers=1")
+    resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (2500, 2500))  # what begins a run fits; workers inherit it
+    text, code = finish(running)
+    assert code == 2, text
+    assert "File too large. Free some space or choose another place." in text
+    assert "3 queued, 1 running" in text
+    assert "1 failed" not in text
+    assert "What was saved before is kept. Then go on with:" in text
+    assert run("full", "--quiet") == 0
+    assert_same_files(home / "whole", home / "full")
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from airbayes.cli.fitted_table import print_fitted
 from airbayes.cli.plan_tables import decibels, eigenvalue_text, from_to, weight_text
+from airbayes.cli.progress import can_draw
 from airbayes.experiment.build import MAX_LAW, Builder, top_t_of
 from airbayes.experiment.cells import Cell, enumerate_cells, group_by_variant
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
@@ -58,7 +59,7 @@ def _cells_of(config: ExperimentConfig, engine: EngineOptions, console: Console)
 
 def _say(status: Status, progress: Console, text: str) -> None:
     """On a terminal each text takes the place of the one before."""
-    if progress.is_terminal:
+    if can_draw(progress):
         status.update(Text(printable(text, 200)))
     else:
         progress.print(printable(text, 200))

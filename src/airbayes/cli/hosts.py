@@ -32,8 +32,9 @@ Value = TypeVar("Value")
 
 def check_asked(devices: int, processes: int, process_id: int | None, coordinator: str | None) -> None:
     """Options that contradict each other, before anything is loaded."""
-    if devices < 0 or processes < 1:
-        raise AirbayesError(f"--devices {devices} --processes {processes}: give numbers of at least 1.")
+    for option, number in (("--devices", devices), ("--processes", processes)):
+        if number < (option == "--processes"):
+            raise AirbayesError(f"{option} {number}: give at least 1.")
     if coordinator is None and process_id is not None:
         raise AirbayesError("--process-id needs --coordinator HOST:PORT, where the processes meet.")
     if coordinator in (None, AUTO):
@@ -82,6 +83,11 @@ def connect(devices: int, processes: int, process_id: int | None, coordinator: s
 
         wait_for_all()
     except (RuntimeError, ValueError) as error:
+        if coordinator == AUTO and isinstance(error, ValueError):  # it found too few of them
+            raise AirbayesError(
+                f"--coordinator {AUTO}: the variables of SLURM or Open MPI are not set here. Start it with srun or "
+                "mpirun, or name HOST:PORT with --processes and --process-id."
+            ) from None
         where = "the cluster's variables (SLURM, Open MPI, ...)" if coordinator == AUTO else coordinator
         raise AirbayesError(f"The processes of this run did not meet at {where}: {error}") from None
 

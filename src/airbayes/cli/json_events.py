@@ -3,7 +3,7 @@
     {"event": "begin", "time": …, "variant": …, "cells": 9, "steps": 5000}
     {"event": "compiled", "time": …, "variant": …, "seconds": 3.2}
     {"event": "progress", "time": …, "variant": …, "step": 400, "steps": 5000, "steps_per_s": …, "left_s": …,
-     "cells": […]}
+     "left_all_s": …, "cells": […]}
     {"event": "failed", "time": …, "variant": …, "cells": […], "error": "ValueError: …"}
     {"event": "finish", "time": …, "variant": …, "cells": […]}
     {"event": "done", "time": …, "status": "complete", "folder": …, "files": […]}
@@ -70,6 +70,7 @@ class JsonReporter:
             steps=state.steps,
             steps_per_s=state.rate(),
             left_s=state.batch_eta_s(),
+            left_all_s=state.eta_s(),
             cells=self.seen or [],
         )
         self.seen = None

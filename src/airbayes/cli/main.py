@@ -78,7 +78,7 @@ def _dispatch(args: list[str]) -> int:
         sys.stdout.write(fitted(USAGE.format(commands=help_lines())))
         return 0 if args else 2
     if args[0] == "help":
-        return _dispatch([*args[1:2], "--help"])
+        return _dispatch([*args[1:], "--help"])
     if args[0] == "--version":
         sys.stdout.write(f"airbayes {__version__}\n")
         return 0

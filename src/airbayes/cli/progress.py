@@ -41,6 +41,11 @@ class PipeConsole(Console):
         raise BrokenPipeError
 
 
+def can_draw(console: Console) -> bool:
+    """Whether what is shown can be drawn over; else there are whole lines."""
+    return console.is_terminal and not console.is_dumb_terminal and not console.quiet
+
+
 @contextmanager
 def make_reporter(
     console: Console,
@@ -65,11 +70,10 @@ def make_reporter(
         from airbayes.cli.json_events import JsonReporter
 
         told.append(JsonReporter(state))
-    live = console.is_terminal and not console.is_dumb_terminal and not console.quiet
-    if verbose or not live:
+    if verbose or not can_draw(console):
         told.append(LineReporter(console, state, verbose=verbose))
     try:
-        with _live_table(console, state) if live else nullcontext():
+        with _live_table(console, state) if can_draw(console) else nullcontext():
             yield Several(told)
     finally:
         for tracker in trackers:
@@ -90,11 +94,12 @@ class LineReporter:
     def __init__(self, console: Console, state: "RunState", *, verbose: bool = False):
         self.console, self.state, self.verbose = console, state, verbose
         self.computed = False  # something of the variant, by this process
+        self.of_variant = 0  # cells it has; they run in batches
         self.started = self.last = time.monotonic()
 
     def begin(self, variant: str, cells: "list[Cell]", steps: int) -> None:
         self.started = self.last = time.monotonic()
-        self.computed = False
+        self.computed, self.of_variant = False, len(cells)
         self.say(f"{variant}: {plural(len(cells), 'cell')}, {plural(steps, 'step')}")
 
     def compiled(self, variant: str, seconds: float) -> None:
@@ -110,9 +115,14 @@ class LineReporter:
 
         if time.monotonic() - self.last > LINE_EVERY:
             self.last = time.monotonic()
-            rate, left = self.state.rate(), clock(self.state.batch_eta_s())
-            pace = "" if math.isnan(rate) else f", {short_number(rate)} steps/s" + (f", {left} left" if left else "")
-            self.say(f"{cells[0].variant}: step {step:,} of {self.state.steps:,}{pace}{self._numbers(cells)}")
+            state, pace = self.state, ""
+            if not math.isnan(rate := state.rate()):
+                pace = f", {short_number(rate)} steps/s"
+                if left := clock(state.batch_eta_s()):
+                    pace += f", {left} left" + (f", {clock(state.eta_s())} for all" if state.more_than(cells) else "")
+            at = f"step {step:,} of {state.steps:,}"
+            at += f" of {plural(len(cells), 'cell')}" if len(cells) < self.of_variant else ""
+            self.say(f"{cells[0].variant}: {at}{pace}{self._numbers(cells)}")
 
     def snapshot(self, cells: "list[Cell]", step: int, values: "Values", lost: "np.ndarray") -> None:
         if self.verbose:

@@ -24,7 +24,7 @@ from airbayes.cli.hosts import (
     quieten_libraries,
 )
 from airbayes.cli.launch import launch, stop_with_parent, without_place
-from airbayes.cli.progress import make_console
+from airbayes.cli.progress import can_draw, make_console
 from airbayes.cli.run_options import RunOptions, check_times, list_presets, load_experiment, parse_run
 from airbayes.errors import AirbayesError, ConfigError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
@@ -86,8 +86,7 @@ def run_command(args: list[str]) -> int:
         if problems := sharding_problems(config, options.processes * max(options.devices, 1)):
             raise ConfigError(problems)
         return launch(args, options.processes)
-    connect(options.devices, 1, None, None)
-    _check(config, progress)
+    _check(config, progress, options.devices)
     return _run(config, folder, options, engine, args, console, progress)
 
 
@@ -97,25 +96,43 @@ def _run_in_team(
     """As one of several processes; the first one speaks for all."""
     stop_with_parent()
     quieten_libraries()
+    cache_programs()
     connect(options.devices, options.processes, options.process_id, options.coordinator)
     quiet = options.quiet or not is_first()
     console, progress = make_console(quiet or options.json), make_console(quiet, stderr=True)
     with leaving_together(options.debug):
-        in_all(lambda: _check(config, progress))
+
+        def check() -> None:
+            with _loading(config, progress):
+                _check_config(config)
+
+        in_all(check)
         return _run(config, folder, options, engine, args, console, progress)
     raise AssertionError("leaving_together does not return after an error")
 
 
-def _check(config: ExperimentConfig, console: Console) -> None:
-    """Load JAX, which takes a second or two, and check the configuration, with a sign of life meanwhile."""
+def _check(config: ExperimentConfig, console: Console, devices: int = 0) -> None:
+    """Load JAX, which takes a second or two, and check the configuration."""
+    with _loading(config, console):
+        cache_programs()  # before JAX is loaded: what is compiled once is compiled on this machine for good
+        connect(devices, 1, None, None)
+        _check_config(config)
+
+
+def _check_config(config: ExperimentConfig) -> None:
+    from airbayes.experiment.validate import check_config
+
+    check_config(config)
+
+
+@contextmanager
+def _loading(config: ExperimentConfig, console: Console) -> Iterator[None]:
+    """A sign of life meanwhile."""
     text = f"{printable(config.name)}: loading JAX and checking the configuration ..."
-    if not console.is_terminal:
+    if not can_draw(console):
         console.print(text)
     with console.status(Text(text)):
-        cache_programs()  # before JAX is loaded: what is compiled once is compiled on this machine for good
-        from airbayes.experiment.validate import check_config
-
-        check_config(config)
+        yield
 
 
 def _run(

@@ -110,6 +110,15 @@ class RunState:
         """Seconds until the batch that runs is done."""
         return (self.steps - self.cells[self.batch[0]].step) / self.rate() if self.batch else math.nan
 
+    def more_than(self, cells: Sequence[Cell]) -> bool:
+        """Whether other cells are still to be computed."""
+        mine = set(cells)
+        return any(
+            state.status not in (DONE, FAILED) and state.step < self.steps
+            for cell, state in self.cells.items()
+            if cell not in mine
+        )
+
     def eta_s(self) -> float:
         """Seconds until all is done, without compiling; of methods that have not run yet, as slow as the others."""
         pace = dict(self.spent)

@@ -8,6 +8,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
+from airbayes.cli.progress import can_draw
 from airbayes.experiment.engines.sweep import Sweep
 
 LINE_EVERY = 10.0  # seconds between plain lines when nothing but steps has changed
@@ -17,7 +18,7 @@ MOST_ROWS = 12  # of running units
 @contextmanager
 def show_sweep(console: Console) -> Iterator[Callable[[Sweep], None]]:
     """Yields what a sweep is to call when it has changed."""
-    if not console.is_terminal:
+    if not can_draw(console):
         yield Lines(console)
         return
     shown: list[Sweep] = []
@@ -52,7 +53,7 @@ class Lines:
             return
         self.counts, self.last = counts, time.monotonic()
         listed = ", ".join(f"{count} {name}" for name, count in counts.items())
-        self.console.print(f"units: {listed}; time left: {time_left(sweep)}")
+        self.console.print(f"units: {listed}; time left: {time_left(sweep)}", soft_wrap=True)
 
 
 def time_left(sweep: Sweep) -> str:

@@ -9,9 +9,11 @@ import dataclasses
 import logging
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +29,6 @@ LOOPBACK = "127.0.0.1"
 LOGS = "slurm"  # of SLURM jobs, in the results folder
 KEYS = "progress/tls"  # of a run on SLURM jobs; removed with the run's progress at the latest
 DEATHS = 2  # of workers, after which one more gives up a unit
-IGNORE_CTRL_C = "airbayes.experiment.engines.ignore_ctrl_c"  # what a worker loads first
 ANSWER_S = 10  # for a scheduler to answer
 SETTINGS = {
     "distributed.scheduler.allowed-failures": DEATHS,
@@ -71,8 +72,24 @@ def open_cluster(
                 shutil.rmtree(folder / KEYS, ignore_errors=True)
         else:
             fix = "They end as soon as they start: is there memory left? Try fewer --workers, or --shard 0/1."
-            with local_cluster(options, units) as cluster, Client(cluster, set_as_default=False) as client:
+            with ctrl_c_is_ours():
+                started = local_cluster(options, units)
+            with started as cluster, Client(cluster, set_as_default=False) as client:
                 yield client, Patience(cluster.scheduler_address, LOCAL_S, fix, tell)
+
+
+@contextmanager
+def ctrl_c_is_ours() -> Iterator[None]:
+    """A terminal sends Ctrl-C to all processes that it started: workers would die in the middle of a unit, or loading.
+
+    Threads and processes inherit what is blocked, so no worker that is started here, or again later, ever sees it.
+    """
+    resource_tracker.ensure_running()  # where it starts with the first worker it unblocks what was blocked
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def workers_of(options: EngineOptions) -> int:
@@ -94,7 +111,6 @@ def local_cluster(options: EngineOptions, units: int) -> Any:
         scheduler_kwargs={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
         memory_limit=0,  # what JAX allocates is not Dask's to manage; --dry-run predicts it
         silence_logs=logging.CRITICAL,
-        preload=[IGNORE_CTRL_C],
     )
 
 

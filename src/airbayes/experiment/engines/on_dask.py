@@ -8,6 +8,7 @@ state; after a few deaths it is given up and counts as failed. Whether a unit is
 import dataclasses
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -134,6 +135,10 @@ class OnDask:
     def _gave_up(self, number: int, error: BaseException | None) -> None:
         from distributed import KilledWorker
 
+        if isinstance(error, ResultsError):  # a full disk: no other unit could be stored either
+            with suppress(ResultsError):
+                self.ask_to_stop(str(error))
+            raise error
         if isinstance(error, KilledWorker):
             text = f"its worker died {error.allowed_failures + 1} times, last {error.last_worker.address}"
         else:
