@@ -162,6 +162,14 @@ def test_strange_objects_are_told_from_known_ones(place, capsys, monkeypatch):
         assert ('<section id="objects"' in page.read_text()) == kept
 
 
+def test_a_cell_without_scores_of_strange_objects_says_how_to_get_them(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    other = dataclasses.replace(CELL, snr_db=10.0)
+    monkeypatch.setattr("airbayes.cli.decide._stored_strange", lambda *_: {other: {}})
+    assert run("decide", "run") == 0
+    assert "measured for other cells only; --strange FILE" in " ".join(capsys.readouterr().out.split())
+
+
 def test_predict_keeps_what_is_promised(place, capsys, monkeypatch):
     """The threshold and the sets are those of the validation objects, predicted as the new objects are."""
     monkeypatch.chdir(place)

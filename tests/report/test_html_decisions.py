@@ -31,6 +31,7 @@ def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
     assert curve["y"][-1] == pytest.approx(1 - record["accuracy"], abs=1e-3)
     table, doubt = section.tables
     assert table.caption.startswith("full, 30\N{NO-BREAK SPACE}dB")
+    assert any("tables stay at full, 30\N{NO-BREAK SPACE}dB" in note for note in section.notes)
     first = decisions(read_predictions(folder)[Cell("q_dsgd", None, "full", 30.0, 3)])
     row = next(row for row in table.rows if row[0].method == "q_dsgd")  # pyright: ignore[reportAttributeAccessIssue]
     assert row[1] == f"{first['risk_coverage']['aurc']:.3f}"

@@ -99,6 +99,8 @@ def decide_command(args: list[str]) -> int:
     console = make_console()
     console.print(f"{printable(str(shown.cell), 200)}, agent 0", markup=False)
     print_decisions(record, names, console)
+    if stored and shown.cell not in stored:
+        console.print("Strange objects were measured for other cells only; --strange FILE does so for this one.\n")
     console.print(f"Written, {plural(len(found), 'cell')}: {printable(str(path), 400)}", markup=False)
     if page is not None:
         console.print(f"The strange objects are in the report, too: {printable(str(page), 400)}", markup=False)

@@ -19,6 +19,7 @@ from airbayes.data.splits import cap_views, instance_disjoint_split, instance_fo
 from airbayes.errors import DataError
 from airbayes.experiment.config import ExperimentConfig, LidarConfig
 from airbayes.experiment.problem import DATA_STREAM
+from airbayes.text import plural
 
 SIMULATED = "simulated"
 VALIDATION_SHARE = 0.15  # of the training objects of an object set
@@ -185,5 +186,9 @@ def _by_instance(objects: ObjectSet, settings: LidarConfig, seed: int) -> tuple[
     train = rest[inner_train]
     for index, name in enumerate(objects.class_names):
         if not (objects.label[train] == index).any():
-            raise DataError(f"{settings.source} has no object of class {name!r} left to train on in seed {seed}.")
+            there = plural(len(np.unique(objects.groups[objects.label == index])), "instance")
+            raise DataError(
+                f"{settings.source} has {there} of class {name!r}; without those held out, none is left to train "
+                f"on in seed {seed}. Leave the class out with --lidar.classes, or use a larger set."
+            )
     return train, validation[few_views[validation]], np.flatnonzero(held_out & few_views)

@@ -30,7 +30,7 @@ def _regimes(
 ) -> None:
     """The norm cap √(2η·SNR)/w: exact above rms(θ), collapse of the paper's gains near rms(θ⁰)."""
     asked = [point.snr_db for point in points]
-    low, high = min([-10.0, *asked]), max([40.0, *asked])
+    low, high = min([-9.0, *asked]) - 1, max([39.0, *asked]) + 1  # the edge cuts no marker in half
     snrs = np.linspace(low, high, 101)
     for index, plan in enumerate(graphs):
         line = GRAPH_COLOURS[index % len(GRAPH_COLOURS)]

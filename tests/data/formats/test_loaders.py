@@ -115,6 +115,15 @@ def test_moving_and_parked_cars_are_one_instance(tmp_path):
     assert set(objects.scene) == {"08"}
 
 
+def test_semantic_kitti_may_be_given_as_sequences_or_as_one(tmp_path):
+    writers.write_semantic_kitti(tmp_path)
+    for path in (tmp_path / "sequences", tmp_path / "sequences/08"):
+        assert detect_format(path) == "semantic_kitti"
+        objects, _ = load(path)
+        assert len(objects) == 4
+        assert set(objects.scene) == {"08"}
+
+
 def test_tracks_keep_their_name_scene_and_frame(tmp_path):
     writers.write_kitti_tracking(tmp_path)
     objects, report = load(tmp_path)

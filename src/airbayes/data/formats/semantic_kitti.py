@@ -37,16 +37,20 @@ VOCABULARY = tuple(STATIC.values())
 
 
 def looks_like(path: Path) -> bool:
-    root = path / "sequences"
-    return root.is_dir() and any((folder / "labels").is_dir() for folder in folders(root))
+    return bool(_sequences(path))
 
 
 def read(path: Path, collector: Collector) -> None:
-    for sequence in folders(path / "sequences"):
-        if (sequence / "labels").is_dir():  # the test sequences have none
-            for label_file in files(sequence / "labels", ".label"):
-                with collector.guard("unreadable frames"):
-                    _read_frame(sequence, label_file, collector)
+    for sequence in _sequences(path):
+        for label_file in files(sequence / "labels", ".label"):
+            with collector.guard("unreadable frames"):
+                _read_frame(sequence, label_file, collector)
+
+
+def _sequences(path: Path) -> list[Path]:
+    """Folders with labels (the test sequences have none): in `path/sequences`, in `path`, or `path` itself."""
+    root = path / "sequences" if (path / "sequences").is_dir() else path
+    return [each for each in (*folders(root), path) if (each / "labels").is_dir() and files(each / "labels", ".label")]
 
 
 def _read_frame(sequence: Path, label_file: Path, collector: Collector) -> None:

@@ -67,6 +67,10 @@ def decisions_section(run: Run) -> Section | None:
             "calibrations end. Both assume objects like those of the validation set; every physical object counts once."
             if promised
             else "",
+            f"The tables stay at {show_topology(graphs[0])}, {decibels(snrs[-1])}: "
+            "`airbayes decide RUN --topology GRAPH --snr-db SNR` has the others."
+            if len(frames) > 1
+            else "",
             "Of objects of other classes `airbayes decide RUN --strange FILE` says more, here and in the terminal.",
             "Doubt is the entropy of the answer. Its epistemic part is what more data could remove, its aleatoric part "
             "what lies in the object; a model that knows itself doubts its wrong answers more.",
