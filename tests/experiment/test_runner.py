@@ -1,5 +1,6 @@
 """A run from Python gives what the command line gives, in memory or in a folder."""
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -73,3 +74,34 @@ def test_all_that_is_wrong_is_said_before_anything_is_written(tmp_path):
         run(wrong, tmp_path / "out")
     assert len(caught.value.problems) >= 2
     assert not (tmp_path / "out").exists()
+
+
+def untyped(part, **values):
+    """A part of a configuration as users get it, for whom no type is checked when it is made."""
+    part = copy.copy(part)
+    for name, value in values.items():
+        object.__setattr__(part, name, value)
+    return part
+
+
+def test_choices_are_held_to_what_a_file_may_say():
+    wrong = untyped(
+        CONFIG,
+        methods=("cd_dsdgl",),
+        problem=untyped(CONFIG.problem, kind="liner"),
+        network=untyped(CONFIG.network, topologies="ring"),
+        sampling=untyped(CONFIG.sampling, drift="tame"),
+    )
+    with pytest.raises(ConfigError) as caught:
+        run(wrong)
+    methods, kind, topologies, drift = caught.value.problems
+    assert "methods[0] = 'cd_dsdgl'" in methods
+    assert "Did you mean cd_dsgld?" in methods
+    assert "problem.kind = 'liner'" in kind
+    assert "network.topologies = 'ring' must be a list" in topologies
+    assert "sampling.drift = 'tame'" in drift
+
+
+def test_lists_are_as_good_as_tuples(tmp_path):
+    listed = untyped(CONFIG, methods=["dsgld"], network=untyped(CONFIG.network, topologies=["ring"]))
+    assert run(listed, tmp_path).equals(run(listed, tmp_path))  # the same configuration, so it is read

@@ -1,11 +1,11 @@
 """The tables of a finished run in the terminal, and what must not be read out of them."""
 
-import numpy as np
 import xarray as xr
 from rich.console import Console
 
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.report.files import show_tables
+from airbayes.report.tables import same_law
 
 SAME_LAW = "Rows marked = of one graph and SNR have the same law: what they differ by is chance."
 ONE_SEED = "One seed: differences hold the luck of its data and noise, too. --seeds 5 shows how much that is."
@@ -13,15 +13,7 @@ ONE_SEED = "One seed: differences hold the luck of its data and noise, too. --se
 
 def show_results(dataset: xr.Dataset, config: ExperimentConfig, console: Console) -> None:
     show_tables(dataset, config, console)
-    if has_equal_laws(dataset):
+    if bool(same_law(dataset).any()):
         console.print(SAME_LAW, markup=False)
     if dataset.sizes["seed"] == 1 and dataset.sizes["method"] > 1:
         console.print(ONE_SEED, markup=False)
-
-
-def has_equal_laws(dataset: xr.Dataset) -> bool:
-    """Whether two methods of one graph and SNR had every gain at 1: they are one sampler, with other noise."""
-    if "unit_gain_min" not in dataset:
-        return False
-    exact = dataset["unit_gain_min"].min("seed") == 1.0  # NaN where there are no gains
-    return bool(np.any(exact.sum("method") > 1))

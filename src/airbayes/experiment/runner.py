@@ -22,7 +22,7 @@ def run(config: ExperimentConfig, out: str | PathLike[str] | None = None) -> "xr
     """
     from airbayes.experiment.validate import check_config
 
-    check_config(config)
+    config = check_config(config)
     return _compute(config) if out is None else _in_folder(config, Path(out))
 
 

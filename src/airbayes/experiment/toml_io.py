@@ -49,6 +49,11 @@ def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:
     return config
 
 
+def retyped(config: ExperimentConfig, problems: list[str]) -> ExperimentConfig:
+    """One that Python made, held to what a file is held to: complaints are appended, defaults stand in."""
+    return _build(ExperimentConfig, dataclasses.asdict(config), "", problems)
+
+
 def dump_config(config: ExperimentConfig) -> str:
     """The complete configuration as TOML; loading it gives an equal configuration."""
     import tomli_w
@@ -133,7 +138,7 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     """One setting, converted where nothing is lost (int to float, list to tuple)."""
     origin, options = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return tuple(_value(options[0], item, f"{name}[{i}]", problems) for i, item in enumerate(value))
         problems.append(f"{name} = {value!r} must be a list, for example [{value!r}].")
     elif origin is typing.Literal:

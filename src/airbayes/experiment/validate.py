@@ -7,19 +7,24 @@ from pathlib import PurePath
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import RADIO_METHODS, ExperimentConfig
 from airbayes.experiment.ranges import RANGES, SNR_DB
+from airbayes.experiment.toml_io import retyped
 from airbayes.experiment.validate_faults import fault_problems
 from airbayes.text import MAX_NAME, is_name, printable
 
 
-def check_config(config: ExperimentConfig) -> None:
-    """Raise ConfigError with one line per problem."""
+def check_config(config: ExperimentConfig) -> ExperimentConfig:
+    """The configuration as a file of it would be read; ConfigError with one line per problem."""
     problems = find_problems(config)
     if problems:
         raise ConfigError(problems)
+    return retyped(config, [])
 
 
 def find_problems(config: ExperimentConfig) -> list[str]:
+    problems: list[str] = []
+    config = retyped(config, problems)  # a file's values have their types already, Python's may not
     return [
+        *problems,
         *_name(config),
         *_lists(config),
         *_numbers(config),

@@ -83,6 +83,13 @@ def _entry(cell: xr.Dataset, metric: str) -> Text:
     return Text(text + ("=" if exact else " "), style="green" if exact else "")
 
 
+def same_law(dataset: xr.Dataset) -> xr.DataArray:
+    """Where two methods of one graph and SNR had every gain at 1, [topology, snr_db]: one sampler, with other noise."""
+    if "unit_gain_min" not in dataset:
+        return xr.DataArray(False)
+    return (dataset["unit_gain_min"].min("seed") == 1.0).sum("method") > 1  # NaN where there are no gains
+
+
 def law_table(dataset: xr.Dataset) -> Table:
     """Sampled against exact, for the cells whose law is known in closed form."""
     table = _table(

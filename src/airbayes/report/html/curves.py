@@ -8,7 +8,7 @@ import numpy as np
 
 from airbayes.experiment.dataset import NO_TOPOLOGY
 from airbayes.report.html.cells import Cells, mean
-from airbayes.report.html.numbers import Number, interval, interval_words, short, shorts, value_range
+from airbayes.report.html.numbers import EXACT, Number, interval, interval_words, short, shorts, value_range
 from airbayes.report.html.parts import Control, Entry, Figure, Panel
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import is_radio, label, width
@@ -55,13 +55,13 @@ def curve(
         "method": variant,
         "name": label(variant),
         "width": width(variant),
-        "y": shorts(mean(values, 1)),
+        "y": shorts(mean(values, 1), EXACT),
     }
     places = cells.snrs if is_radio(variant) else [] if at is None else [at]
     if places:
         series["x"] = places
     if np.isfinite(low).any():
-        series |= {"low": shorts(low), "high": shorts(high)}
+        series |= {"low": shorts(low, EXACT), "high": shorts(high, EXACT)}
     if run.seeds > 1 and places:
         series["dots"] = [[x, short(value)] for x, row in zip(places, values, strict=True) for value in row]
     if diverged.any():

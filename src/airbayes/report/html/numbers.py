@@ -9,10 +9,11 @@ import numpy as np
 
 Number = int | float  # whole numbers are written without a point
 LEVEL = 0.95
+EXACT = 9  # digits of a float32: the page rounds to three, and rounding twice would contradict its tables
 MIN_INTERVAL = 5  # seeds: with two, Student's interval is 13 standard errors wide and says nothing
 
 
-def short(value: float, digits: int = 4) -> Number | None:
+def short(value: float, digits: int = 6) -> Number | None:
     """`digits` significant digits; None where there is no number, since JSON has no NaN."""
     value = float(value)
     if not math.isfinite(value):
@@ -21,7 +22,7 @@ def short(value: float, digits: int = 4) -> Number | None:
     return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e9 else rounded
 
 
-def shorts(values: Sequence[float] | np.ndarray, digits: int = 4) -> list[Number | None]:
+def shorts(values: Sequence[float] | np.ndarray, digits: int = 6) -> list[Number | None]:
     return [short(value, digits) for value in np.asarray(values, np.float64).ravel()]
 
 

@@ -6,13 +6,14 @@ import math
 from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.report.claims import GRAPHS, missing_for_claims
 from airbayes.report.files import RHAT_LIMIT, partition_words
-from airbayes.report.html.findings import findings, guessing_runs, mean_at
+from airbayes.report.html.findings import MAX_PLACES, findings, guessing_runs, mean_at
 from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.parts import Cell, Table
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.claims import TONES
 from airbayes.report.paired import MIN_SEEDS
 from airbayes.report.style import is_radio, short
+from airbayes.report.tables import same_law
 from airbayes.text import plural
 
 GAINS = {"optimal": "optimal gains", "common": "common gain"}
@@ -143,6 +144,8 @@ def _warnings(run: Run) -> list[str]:
             "Read differences as an illustration" if len(run.variants) > 1 else "Other seeds may come out otherwise"
         )
         found.append(f"{plural(run.seeds, 'seed')}{':' if needed else '.'}{needed} {reading}.")
+    if words := _same_law_words(run):
+        found.append(words)
     if run.dataset.attrs.get("evaluated_on") == "validation":
         found.append("Scores are on validation objects, for tuning; no claim is scored on them.")
     if "rhat" in run.dataset:
@@ -163,3 +166,19 @@ def _warnings(run: Run) -> list[str]:
     if "kept_max" in run.dataset and bool((run.dataset.kept_max == 0).any()):
         found.append("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks.")
     return found
+
+
+def _same_law_words(run: Run) -> str:
+    """Where two gain policies are one sampler, so that nobody takes their difference for a finding."""
+    same = same_law(run.dataset)
+    if not same.any():
+        return ""
+    places: dict[str, list[str]] = {}
+    for name in run.topologies:
+        if at := ", ".join(decibels(snr) for snr in run.snrs if same.sel(topology=name, snr_db=snr)):
+            places.setdefault(at, []).append(show_topology(name))
+    where = "; ".join(
+        f"{', '.join(names[:MAX_PLACES])}{' …' * (len(names) > MAX_PLACES)} at {at}" for at, names in places.items()
+    )
+    policies = " and ".join(short(variant) for variant in run.variants if variant.startswith("cd_"))
+    return f"{policies} are one sampler where every gain is 1 ({where}): what they differ by there is chance."

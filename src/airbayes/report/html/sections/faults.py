@@ -7,7 +7,7 @@ import numpy as np
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.faults_figure import NAMES, feels, scenario_columns
 from airbayes.report.html.cells import mean
-from airbayes.report.html.numbers import decibels, interval, interval_words, shorts, value_range
+from airbayes.report.html.numbers import EXACT, decibels, interval, interval_words, shorts, value_range
 from airbayes.report.html.parts import Control, Entry, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.style import short, width
@@ -109,7 +109,7 @@ def _panel(run: Run, column: tuple[str, ...], rates: dict[float, str], row: tupl
             "name": short(variant),
             "width": width(variant),
             "x": list(range(len(rates))),
-            "y": shorts(mean(values, 1)),
+            "y": shorts(mean(values, 1), EXACT),
         }
         if run.seeds > 1:
             curve |= {"low": shorts([end[0] for end in ends]), "high": shorts([end[1] for end in ends])}
