@@ -107,7 +107,7 @@ def _lidar(config: ExperimentConfig) -> list[str]:
         if config.problem.prior_scaling == "fan-in":
             return ["problem.prior_scaling = 'fan-in' needs problem.kind = 'pointnet'; use 'unit'."]
         return []
-    from airbayes.experiment.lidar_data import SIMULATED, class_names, per_agent
+    from airbayes.experiment.lidar_data import SIMULATED, class_names, per_agent, split_sizes
 
     settings, problems = config.lidar, []
     try:
@@ -124,6 +124,9 @@ def _lidar(config: ExperimentConfig) -> list[str]:
                 f"sampling.batch_size = {config.sampling.batch_size} is more than the {share * len(names)} "
                 "examples of an agent; use fewer, or 0 for all."
             )
+        if settings.source != SIMULATED and not problems and config.network.agents > 0:
+            for seed in range(config.first_seed, config.first_seed + config.seeds):
+                split_sizes(config, seed)  # an object set may be too small to be split so
     except AirbayesError as error:
         problems.append(str(error))
     if settings.partition == "by-scene" and settings.source == SIMULATED:
