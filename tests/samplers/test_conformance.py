@@ -1,5 +1,7 @@
 """What every sampler must satisfy: shapes, dtypes, jit = no jit, vmap = loop, traced once."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -112,6 +114,21 @@ def test_jit_equals_no_jit(name):
     plain, _ = run(sampler, key, start(), steps=1)
     jitted, _ = fast_run(sampler, key, start(), steps=1)
     np.testing.assert_allclose(plain.theta, jitted.theta, rtol=1e-5, atol=1e-6)
+    assert compilations(lambda: sampler.step(key, plain, DATA)) == 0  # its inner loops are kept
+
+
+def compilations(work: Callable[[], object]) -> int:
+    found = []
+
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        found.append(event.endswith("backend_compile_duration"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        work()
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    return sum(found)
 
 
 @most

@@ -9,6 +9,7 @@ that host and device agree to the integer. When t > m/2 the positions left out a
 
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -84,6 +85,7 @@ def golomb_bits(mask: Bool[Array, " param"]) -> Int[Array, ""]:
     return golomb_length(mask)[0]
 
 
+@partial(jax.jit, inline=True)  # kept when steps are not compiled as a whole
 def golomb_length(mask: Bool[Array, " param"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
     """The length of the code of a mask, in bits, and the number of places that are set.
 

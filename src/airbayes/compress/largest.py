@@ -11,6 +11,7 @@ that ask their own results whether to go on much: there the threshold of `top_t`
 from functools import partial
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -35,6 +36,7 @@ def slots_for(most: int, num_params: int) -> int | None:
     return slots if 2 * slots <= num_params else None
 
 
+@partial(jax.jit, inline=True, static_argnames="slots")  # kept when steps are not compiled as a whole
 def largest_places(values: Float[Array, " param"], t: Int[Array, ""], slots: int) -> Places:
     """Increasing places, and which slots hold the t entries of largest magnitude; 0 ≤ t ≤ slots.
 

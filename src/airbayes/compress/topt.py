@@ -12,6 +12,7 @@ needs fewer passes.
 
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -31,6 +32,7 @@ def top_t(values: Float[Array, " param"], t: Int[Array, ""] | int) -> Bool[Array
     return top_ranks(magnitude_bits(values), t)
 
 
+@partial(jax.jit, inline=True)  # kept when steps are not compiled as a whole
 def top_ranks(ranks: UInt32[Array, " param"], t: Int[Array, ""] | int) -> Bool[Array, " param"]:
     """`top_t` of the magnitudes with these bits."""
     t = jnp.clip(t, 0, ranks.size)

@@ -19,6 +19,8 @@ raise it (a star near consensus); a step that passes unhindered minimises over i
 is left for good. Both keep the iterations few: one to three at N = 5, under 20 at N = 50.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -42,6 +44,7 @@ class BoxQPResult(eqx.Module):
     converged: Bool[Array, ""]  # False: float32 allowed no further progress, or too many iterations
 
 
+@partial(jax.jit, inline=True, static_argnames="max_iterations")  # kept when steps are not compiled as a whole
 def solve_box_qp(
     hessian: Float[Array, "agent agent"], upper: Vector, *, max_iterations: int | None = None
 ) -> BoxQPResult:
