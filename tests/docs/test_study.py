@@ -52,7 +52,7 @@ ACCURACY_ECE, BALANCED_NLL = ("accuracy", "ece"), ("balanced_accuracy", "nll")
     ("folder", "words", "metrics"),
     [
         ("paper", "mean of 8 seeds", ACCURACY_ECE),
-        ("paper-prior-0.3", "mean of 3 seeds:", ACCURACY_ECE),
+        ("paper-prior-0.3", "mean of 5 seeds:", ACCURACY_ECE),
         ("paper-real", "Accuracy / ECE, mean of five real splits:", ACCURACY_ECE),
         ("paper-real", "/ NLL, mean of five real splits:", BALANCED_NLL),
         ("paper-real-prior-0.3", "Accuracy / ECE, one real split, prior 0.3:", ACCURACY_ECE),
@@ -71,14 +71,15 @@ def test_two_metrics_against_snr(folder, words, metrics):
                 assert_rounded(printed, value, (name, where))
 
 
-def test_claims_on_real_objects_have_a_direction_only():
-    columns, rows = [], rows_after("### The claims on real objects")
-    for folder in ("paper-real", "paper-real-prior-0.3"):
+def assert_directions(words: str, folders: tuple[str, ...], graphs: int) -> None:
+    """A table of C1 to C3: per folder, both gains; each with difference, interval and where it points."""
+    columns, rows = [], rows_after(words)
+    for folder in folders:
         records = json.loads((DOCS / "results" / folder / "claims.json").read_text(encoding="utf-8"))["claims"]
         assert {record["verdict"] for record in records} == {"undecided"}
         found = {(record["claim"], record["gains"]): record["effects"] for record in records}
         columns += [{claim: found[claim, gains] for claim in ("C1", "C2", "C3")} for gains in ("optimal", "common")]
-    assert len(rows) == 8
+    assert len(rows) == graphs
     for claim, graph, *entries in rows:
         for effects, entry in zip(columns, entries, strict=True):
             (effect,) = (effect for effect in effects[claim[2:4]] if effect["topology"] == graph)
@@ -87,6 +88,11 @@ def test_claims_on_real_objects_have_a_direction_only():
             for number, name in zip(numbers, names, strict=True):
                 assert_rounded(number, effect[name], (claim, graph, name))
             assert direction == effect["leans"], (claim, graph)
+
+
+def test_claims_with_few_seeds_have_a_direction_only():
+    assert_directions("### The claims on real objects", ("paper-real", "paper-real-prior-0.3"), 8)
+    assert_directions("intervals. A verdict needs eight seeds", ("paper-prior-0.3",), 8)
 
 
 def test_claims_are_those_of_claims_json():
@@ -173,9 +179,15 @@ def test_settings_with_yaw():
                 assert_rounded(printed, each[name], (setting, each["source"], each["seed"], name))
 
 
-def test_a_long_run():
-    rows = rows_after("**The network ends where the lone chains ended.**")
-    run = read_dataset(DOCS / "results" / "paper-long").squeeze(["method", "topology", "snr_db"])
+@pytest.mark.parametrize(
+    ("words", "folder"),
+    [
+        ("**The network ends where the lone chains ended.**", "paper-long"),
+        ("**These chains look stationary.**", "paper-prior-0.3-long"),
+    ],
+)
+def test_a_long_run(words, folder):
+    rows, run = rows_after(words), read_dataset(DOCS / "results" / folder).squeeze(["method", "topology", "snr_db"])
     assert len(rows) == 6
     for iteration, *entries in rows:
         now = run.sel(step=int(iteration.replace(",", ""))).mean("agent")
@@ -184,9 +196,31 @@ def test_a_long_run():
             wanted = [float(values.mean())] if name == "rms" else values.values.tolist()
             for printed, value in zip(entry.split(", "), wanted, strict=True):
                 assert_rounded(printed, value, (iteration, name))
-    last = np.sqrt(1 - np.exp(-2 * 1e-4 * run.step / 5))
-    away = abs(run.rms_over_steps.mean("agent") - last).sel(step=slice(10_000, None))
+
+
+def test_growth_of_rms_in_long_runs():
+    loose, tight = (
+        read_dataset(DOCS / "results" / name).squeeze(["method", "topology", "snr_db"])
+        for name in ("paper-long", "paper-prior-0.3-long")
+    )
+    last = np.sqrt(1 - np.exp(-2 * 1e-4 * loose.step / 5))
+    away = abs(loose.rms_over_steps.mean("agent") - last).sel(step=slice(10_000, None))
     assert float(away.max()) < 0.02
+    late = tight.mean("agent").sel(step=slice(10_000, None))
+    for words, value in {
+        "R-hat is at most 1.007": tight.rhat.max(),
+        "over 100,000 iterations R-hat is at most 1.007": tight.rhat.max(),
+        "between 0.306 and": late.rms_over_steps.min() - 5e-4,  # rounded down
+        "and 0.316. Accuracy": late.rms_over_steps.max() + 5e-4,  # rounded up
+        "is 0.08 on average, at most": tight.eta_grad_norm_mean.mean(),
+    }.items():
+        assert words in STUDY, words
+        assert_rounded(re.findall(r"\d\.\d+", words)[0], float(value), words)
+    assert f"the ESS at least {int(tight.ess.min())} of" in STUDY
+    assert f"on average, at most {float(tight.eta_grad_norm_max.max()):.0f})" in STUDY
+    for name in ("mean_accuracy", "mean_ece"):
+        change = late[f"{name}_over_steps"].sel(step=100_000) - late[f"{name}_over_steps"].sel(step=15_000)
+        assert float(abs(change).max()) <= 0.02
 
 
 def test_smaller_steps_and_more_objects():
@@ -218,7 +252,7 @@ def test_ranges_in_the_summary_and_in_the_text():
         "ECE 0.11 to 0.16 against 0.22": cells("paper", "ece", samplers, high, band),
         "against 0.22 to 0.23.": cells("paper", "ece", digital, high, band),
         "0.08 to 0.13 against 0.05": cells("paper-prior-0.3", "ece", samplers, high, band),
-        "against 0.05 to 0.07: the": cells("paper-prior-0.3", "ece", digital, high, band),
+        "against 0.05 to 0.06: the": cells("paper-prior-0.3", "ece", digital, high, band),
         "lowest, 0.04 to 0.05,": cells("paper", "sample_ece_over_steps", digital, 30.0, ["seed", "agent"]).min("step"),
         "A single sample is less so (ECE 0.05 to 0.09)": cells("paper-prior-0.3", "sample_ece", common, every, cell),
         "information 0.10 to 0.16 nats": cells("paper-prior-0.3", "mutual_information", common, every, cell),
@@ -249,20 +283,20 @@ def test_signs_of_dishonesty_and_what_chance_does():
         return float(abs(found.ece.diff("method")).max())
 
     under, over = -too_sure(samplers, [25.0, 30.0]), too_sure("q_dsgd", [30.0])
-    same = {"topology": graphs, "snr_db": [25.0, 30.0], "seed": [0, 1, 2]}
+    same = {"topology": graphs, "snr_db": [25.0, 30.0], "seed": tight.seed.values}
     ece = [each.ece.sel(same).mean(["topology", "snr_db", "seed"]) for each in (paper, tight)]
     single = tight.sel({"method": "cd_dsgld:common", "topology": graphs, "step": slice(5000, None)})
     for words, values in {
         "by 0.11 to 0.16 at": [under.min(), under.max()],
         "its confidence is 0.22 above": [over.mean()],
         "seeds differ by up to 0.21 in ECE, single real splits by up to 0.07": [apart(paper), apart(real)],
-        "from 0.12 to 0.10 (optimal)": [each.sel({"method": samplers[0]}) for each in ece],
-        "from 0.15 to 0.10 (common)": [each.sel({"method": samplers[1]}) for each in ece],
-        "Q-DSGD's from 0.21 to 0.06": [each.sel({"method": "q_dsgd"}) for each in ece],
+        "from 0.14 to 0.11 (optimal)": [each.sel({"method": samplers[0]}) for each in ece],
+        "from 0.15 to 0.11 (common)": [each.sel({"method": samplers[1]}) for each in ece],
+        "Q-DSGD's from 0.23 to 0.05": [each.sel({"method": "q_dsgd"}) for each in ece],
         "their mean is right\n0.76 of": [tight.accuracy.sel({"method": "cd_dsgld:common", "topology": graphs}).mean()],
     }.items():
         assert words in STUDY, words
         for printed, value in zip(re.findall(r"\d\.\d+", words), values, strict=True):
             assert_rounded(printed, float(value), words)
-    assert "below 0.51 accuracy (common gain)" in STUDY
-    assert float(single.sample_accuracy_over_steps.mean("agent").min()) > 0.51
+    assert "below 0.47 accuracy (common gain)" in STUDY
+    assert float(single.sample_accuracy_over_steps.mean("agent").min()) > 0.47
