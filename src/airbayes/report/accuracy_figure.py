@@ -52,6 +52,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     figure.suptitle(
         f"{study_name(dataset.attrs)}: accuracy and calibration against SNR\n"
         "bands: ± standard deviation over agents and seeds; dotted: predicted transition; "
-        "hollow: a seed is near chance, where ECE means nothing"
+        "hollow: a seed is near chance, where ECE means nothing",
+        wrap=True,
     )
     return figure

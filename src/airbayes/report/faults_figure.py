@@ -83,7 +83,8 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
     at = f" at {finite.max():g} dB" if len(finite) else ""
     figure.suptitle(
         f"{study_name(dataset.attrs)}: accuracy and calibration against the rate of faults{at}\n"
-        "bands: ± standard deviation over agents and seeds"
+        "bands: ± standard deviation over agents and seeds",
+        wrap=True,
     )
     return figure
 

@@ -96,8 +96,8 @@ def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable)
     worst = show(str(share.topology.values[np.nanargmax(share.values)]))
     cut = plural(int((share > 0).sum()), "network")
     return (
-        f"Faults cut {cut} into parts at times: {worst} in {percent(float(share.max()))} of its "
-        "steps, the most. Agents in different parts hear of each other only once a later step joins them."
+        f"Faults cut {cut} into parts at times: {worst} in {percent(float(share.max()))} of the "
+        "steps of its runs, the most. Agents in different parts hear of each other only once a later step joins them."
     )
 
 

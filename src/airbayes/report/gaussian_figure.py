@@ -53,6 +53,7 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
         f"{study_name(dataset.attrs)}: sampled against exact, Bayesian linear regression over the air\n"
         "solid: one agent (mean over agents); dotted: network average; dashed: predicted transition",
         fontsize=12,
+        wrap=True,
     )
     return figure
 

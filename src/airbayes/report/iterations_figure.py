@@ -44,9 +44,12 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
             axes.spines[["top", "right"]].set_visible(False)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    ideal = any(line.get_linestyle() == "--" for axes in grid[0] for line in axes.lines)
     top = f" at {finite.max():g} dB" if len(finite) else ""
     figure.suptitle(
         f"{study_name(dataset.attrs)}: over iterations{top}\n"
-        "thin: one sample or iterate; thick: mean prediction over the samples kept so far; dashed: ideal links"
+        "thin: one sample or iterate; thick: mean prediction over the samples kept so far"
+        + ("; dashed: ideal links" if ideal else ""),
+        wrap=True,
     )
     return figure
