@@ -290,6 +290,8 @@ def test_missing_methods_are_named():
         claims_table(made_results(gains=("truncated",)))
     with pytest.raises(ResultsError, match="lack the variable ece"):
         claims_table(made_results().drop_vars("ece"))
+    with pytest.raises(ResultsError, match=r"lack a radio network without faults .* with nothing that fails\."):
+        claims_table(made_results(graphs=("ring", "ring@gain_std=0.1")))
     assert missing_for_claims(made_results()) == []
 
 

@@ -16,7 +16,7 @@ def test_a_title_is_not_cut_in_a_figure_of_one_graph(draw):
     figure = draw(read_dataset(RESULTS / "paper-real").sel(topology=["ring"]))
     title = figure.findobj(lambda artist: "standard deviation" in text(artist) or "thin:" in text(artist))[0]
     box = title.get_window_extent()
-    assert 0 < box.x0
+    assert box.x0 > 0
     assert box.x1 < figure.bbox.x1
 
 

@@ -311,7 +311,8 @@ def test_networks_that_fell_apart_are_named_on_the_page():
     run = faulty_run()
     share = xr.where(run.dataset.topology == "ring@link_outage=0.5", 0.25, 0.0) * xr.ones_like(run.dataset.accuracy)
     warnings = summarise(dataclasses.replace(run, dataset=run.dataset.assign(split_mean=share))).warnings
-    assert any("1 network into parts at times: ring, links lost 0.5 in 25 % of the steps of its runs" in each for each in warnings)
+    said = "1 network into parts at times: ring, links lost 0.5 in 25 % of the steps of its runs"
+    assert any(said in each for each in warnings)
 
 
 @pytest.mark.parametrize("folder", ["paper-references", "paper-sgld-small-step"])

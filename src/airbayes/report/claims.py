@@ -86,7 +86,7 @@ def claims_table(dataset: xr.Dataset) -> list[ClaimRecord]:
     if missing:
         raise ResultsError(
             "The claims compare CD-DSGLD with Q-DSGD on a classification problem; "
-            f"these results lack {', '.join(missing)}. Run with methods cd_dsgld and q_dsgd."
+            f"these results lack {', '.join(missing)}. Run cd_dsgld and q_dsgd on one, with nothing that fails."
         )
     chance = 1.0 / num_classes(dataset)
     records = []
@@ -106,7 +106,7 @@ def missing_for_claims(dataset: xr.Dataset) -> list[str]:
     if not any(f"cd_dsgld:{gains}" in methods for gains in GAINS):
         missing.append("cd_dsgld with gains " + " or ".join(GAINS))
     if has_faults(dataset):
-        missing.append("links that never fail, as the paper's do")
+        missing.append("a radio network without faults or gain errors, as the paper's")
     for name in ("accuracy", "ece"):
         if name not in dataset or dataset[name].dims != CELL_DIMS:
             missing.append(f"the variable {name}")
