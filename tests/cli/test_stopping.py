@@ -1,6 +1,8 @@
 """The first Ctrl-C asks for an end, the second one is the end."""
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -39,3 +41,23 @@ def test_only_a_run_is_said_to_go_on(args, goes_on, capsys, monkeypatch):
     text = capsys.readouterr().err
     assert "Stopped at once." in text
     assert ("goes on" in text) is goes_on
+
+
+def interrupted(code: str) -> subprocess.CompletedProcess[str]:
+    script = f"import signal, time\nfrom airbayes.leaving import hear_interrupts\nhear_interrupts()\n{code}"
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+
+
+def test_ctrl_c_in_the_middle_of_an_import_leaves_at_once(tmp_path):
+    (tmp_path / "half.py").write_text("import signal\n\nsignal.raise_signal(signal.SIGINT)\n")
+    code = f"import sys\nsys.path.append({str(tmp_path)!r})\ntry:\n    import half\nfinally:\n    print('on')"
+    done = interrupted(code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nStopped at once.\n")
+
+
+def test_ctrl_c_while_python_clears_up_is_not_lost():
+    done = interrupted(
+        "class Clears:\n    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
+        "try:\n    Clears()\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('heard')"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")

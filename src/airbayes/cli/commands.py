@@ -106,7 +106,7 @@ def help_lines() -> str:
 def unknown_command(name: str) -> str:
     """The message for a command that is not there, with the nearest one that is."""
     names = [command.name for command in COMMANDS]
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name, [*names, "--version"], n=1)
     meant = f" Did you mean {near[0]}?" if near else ""
     return (
         f"Unknown command {name!r}.{meant} Commands: {', '.join(names)}; for example `airbayes run gaussian`. "

@@ -20,7 +20,9 @@ airbayes completion: let your shell complete commands, presets and options.
 
 usage: airbayes completion bash|zsh|fish
 
-bash:
+A folder that is not there: make it first, with mkdir -p.
+
+bash, with its package bash-completion:
   airbayes completion bash \\
     > ~/.local/share/bash-completion/completions/airbayes
 zsh, into a folder that is in $fpath before compinit:

@@ -9,7 +9,7 @@ import warnings
 from airbayes import __version__
 from airbayes.cli.commands import find_command, help_lines, load_command, unknown_command
 from airbayes.errors import AirbayesError
-from airbayes.leaving import anyone_at_work, leave_now
+from airbayes.leaving import anyone_at_work, hear_interrupts, leave_now, stopped_at_once
 from airbayes.text import fitted, printable
 
 MOST_LINE = 2000  # characters of one line of an error
@@ -34,6 +34,7 @@ def main(argv: list[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # letters that the terminal's encoding lacks
     if argv is None:
         say_warnings(quiet="--quiet" in sys.argv)
+        hear_interrupts()
     code = _exit_code(list(sys.argv[1:] if argv is None else argv))
     if argv is None and anyone_at_work():  # on what a run that was stopped does not need any more
         leave_now(code)
@@ -63,9 +64,7 @@ def _exit_code(args: list[str]) -> int:
         sys.stderr.write(_message(error))
         return 2
     except KeyboardInterrupt:
-        has_state = args[:1] == ["run"] and "--dry-run" not in args
-        hint = " A run goes on from its last saved state: give the same command again." if has_state else ""
-        sys.stderr.write(f"\nStopped at once.{hint}\n")
+        sys.stderr.write(f"\n{stopped_at_once(args)}\n")
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         for stream in (sys.stdout, sys.stderr):  # it may have read both
@@ -83,7 +82,10 @@ def _dispatch(args: list[str]) -> int:
         sys.stdout.write(f"airbayes {__version__}\n")
         return 0
     if args[0].startswith("-"):
-        raise AirbayesError(f"Unknown option {args[0]}. Options follow their command: airbayes COMMAND {args[0]} ...")
+        raise AirbayesError(
+            f"Unknown option {args[0]}. Before a command there are --help and --version; others follow it: "
+            f"airbayes COMMAND {args[0]} ..."
+        )
     command = find_command(args[0])
     if command is None:
         raise AirbayesError(unknown_command(args[0]))

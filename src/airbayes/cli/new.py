@@ -31,7 +31,7 @@ def new_command(args: list[str]) -> int:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
-        """Name of the experiment: a letter of a to z, then such letters, digits, '_' or '-'."""
+        """Name of the experiment: a letter (a to z, A to Z), then such letters, digits, '_' or '-'."""
         options: Annotated[NewOptions, tyro.conf.arg(name="")] = NewOptions()
 
     given = parse(

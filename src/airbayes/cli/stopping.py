@@ -5,6 +5,8 @@ import sys
 import time
 from types import FrameType
 
+from airbayes.leaving import interrupt
+
 TIME_LIMIT = "its time limit"
 
 
@@ -35,6 +37,6 @@ class StopRequest:
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
-            raise KeyboardInterrupt
+            interrupt(number, frame)
         self.signal = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         sys.stderr.write(f"\n{self.signal}: steps under way are finished and saved. Ctrl-C again stops at once.\n")
