@@ -50,18 +50,30 @@ def test_ply(encoding):
         ("\ufeff1 2 3\n4 5 6\n", None),
         ("1,0;2,0;3\n4;5,0;6,0\n", None),
         ("x;y;z\n1,0;2;3\n4;5;6\n", None),
+        ("# t x y z\n7 1 2 3\n8 4 5 6\n", None),
+        ("#t,z,y,x\n\n7;3;2;1\n8;6;5;4\n", None),
+        ("// made of x y z\n1 2 3 7\n4 5 6 8\n", None),
+        ("# fields: x y z\n1 2 3 7\n4 5 6 8\n", None),
+        ("1,2,3\n\n4,5,6\n\n\n", None),
         ("1,0 2,0 3,0\n", 1),
         ("1 2 3\n4 five 6\n", 2),
         ("// remark\n1 2\n", 2),
         ("name,x,y\na,1,2\n", 1),
     ],
 )
+@pytest.mark.filterwarnings("error")  # a blank line is none
 def test_text(text, line):
     if line is None:
         np.testing.assert_array_equal(parse_text(text.encode(), HERE)[:, :3], [[1, 2, 3], [4, 5, 6]])
     else:
         with pytest.raises(DataError, match=rf"cloud, line {line}:"):
             parse_text(text.encode(), HERE)
+
+
+@pytest.mark.parametrize("kind", ["utf-16-le", "utf-16-be"])
+def test_the_unicode_text_of_spreadsheets(kind):
+    raw = "\ufeffx\ty\tz\r\n1\t2\t3\r\n4\t5\t6\r\n".encode(kind)
+    np.testing.assert_array_equal(parse_text(raw, HERE), [[1, 2, 3], [4, 5, 6]])
 
 
 @settings(max_examples=200, deadline=None)

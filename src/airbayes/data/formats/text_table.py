@@ -1,7 +1,9 @@
 """Numbers in columns, as text: xyz, csv, txt, and the ascii kinds of PCD and PLY."""
 
+import codecs
 import io
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +13,16 @@ from airbayes.errors import DataError
 from airbayes.text import printable
 
 COMMENTS = ("#", "//")
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # spreadsheets begin UTF-8 with it
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # of the "Unicode text" of spreadsheets
 LIGHT_NAMES = ("intensity", "reflectance", "reflectivity", "i")
 
 
 def parse_text(raw: bytes, path: Path) -> np.ndarray:
     """x, y, z (and intensity): the columns of these names if there is a heading, else the first three (or four)."""
-    stream = io.StringIO(raw.removeprefix(BYTE_ORDER_MARK).decode("latin-1"))
-    start, first, number = 0, "", 0
+    stream = io.StringIO(_decoded(raw))
+    start, first, number, remark = 0, "", 0, ""
     while not first or first.startswith(COMMENTS):
+        remark = first or remark
         start, line = stream.tell(), stream.readline()
         if not line:
             raise DataError(f"{at(path)}: no points.")
@@ -30,7 +33,7 @@ def parse_text(raw: bytes, path: Path) -> np.ndarray:
     if _is_number(names[0].replace(",", ".") if decimal_commas else names[0]):
         stream.seek(start)
         number -= 1
-        columns = list(range(min(len(names), 4)))
+        columns = _columns_in_remark(remark, len(names)) or list(range(min(len(names), 4)))
         if len(columns) < 3:
             raise DataError(f"{at(path, line=number + 1)}: {len(names)} columns; need x, y and z.")
     else:
@@ -50,9 +53,11 @@ def read_columns(
     limit = MAX_CLOUD_POINTS + 1 if rows < 0 else rows
     limit = min(limit, text.count("\n") + 1)  # numpy makes room for all rows that it may read
     try:
-        return np.loadtxt(
-            io.StringIO(text), delimiter=delimiter, usecols=columns, ndmin=2, max_rows=limit, comments=COMMENTS
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of lines without data, which are no trouble
+            return np.loadtxt(
+                io.StringIO(text), delimiter=delimiter, usecols=columns, ndmin=2, max_rows=limit, comments=COMMENTS
+            )
     except Exception as error:  # numpy's reader names the row, in several types of error
         found = re.search(r"row (\d+)", str(error))
         line = lines_before + 1 + int(found[1]) if found else None
@@ -66,8 +71,27 @@ def _named_columns(names: list[str], path: Path, line: int) -> list[int]:
     if any(name not in names for name in "xyz"):
         shown = printable(", ".join(names[:20]))
         raise DataError(f"{at(path, line=line)}: neither numbers nor a heading with x, y and z: {shown!r}.")
+    return _where(names)
+
+
+def _columns_in_remark(remark: str, columns: int) -> list[int]:
+    """Where x, y, z (and intensity) are if the remark above the numbers is their heading; np.savetxt writes it so."""
+    names = re.split(r"[;,\s]+", remark.lstrip("#/").strip().lower())
+    if len(names) != columns or any(name.endswith(":") for name in names) or not {"x", "y", "z"} <= set(names):
+        return []
+    return _where(names)
+
+
+def _where(names: list[str]) -> list[int]:
     light = [names.index(name) for name in LIGHT_NAMES if name in names]
     return [names.index(name) for name in "xyz"] + light[:1]
+
+
+def _decoded(raw: bytes) -> str:
+    """Text in UTF-8 or in a code page, where digits are the same bytes, or in UTF-16, which says so."""
+    if raw.startswith(UTF_16_MARKS):
+        return raw.decode("utf-16", errors="replace")
+    return raw.removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
 def _is_number(text: str) -> bool:
