@@ -1,6 +1,7 @@
 """Data sets with something wrong: the message says where and what, and --skip-bad goes on without it."""
 
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -242,3 +243,23 @@ def test_class_folders_without_point_files_say_what_they_hold(tmp_path):
     objects, report = load(tmp_path / "las", skip_bad=True)
     assert len(objects) == 1
     assert report.skipped["class folders without point files"] == 1
+
+
+def test_parts_of_a_data_set_are_neither_classes_nor_objects(tmp_path):
+    for part in ("Train", "test"):
+        for name in (f"outside/{part}/car", f"outside/{part}/cone", f"inside/car/{part}", f"inside/cone/{part}"):
+            (tmp_path / name).mkdir(parents=True)
+            for number in range(3):
+                (tmp_path / name / f"{number}.csv").write_text("x,y,z\n" + "1,2,3\n" * 12)
+    with pytest.raises(DataError, match=r"outside: Train, test: parts of a data set, not classes.*outside/Train\."):
+        load(tmp_path / "outside")
+    assert load(tmp_path / "outside/test")[0].class_names == ("car", "cone")
+    assert len(set(load(tmp_path / "inside")[0].instance.tolist())) == 12
+
+
+def test_classes_of_other_names_say_how_they_are_taken(tmp_path):
+    writers.write_kitti_object(tmp_path)
+    for file in (tmp_path / "training/label_2").iterdir():
+        file.write_text(re.sub(r"^(?!DontCare)\w+", "Auto", file.read_text(), flags=re.MULTILINE))
+    with pytest.raises(DataError, match=r"no objects\. .* of class Auto.*--classes car='Auto'\."):
+        load(tmp_path)

@@ -42,7 +42,8 @@ def load(
     with np.errstate(all="ignore"):  # odd numbers are found by checks that name the place, not by warnings
         objects, report = object_set.read_set(path, options) if name == "object_set" else _collect(path, name, options)
     if not len(objects):
-        raise DataError(f"{at(path)}: no objects. {_reasons(report)}")
+        hint = "" if classes or name == "object_set" else _own_names(report, FORMATS[name].VOCABULARY)
+        raise DataError(f"{at(path)}: no objects. {_reasons(report)}{hint}")
     return objects, report
 
 
@@ -87,3 +88,9 @@ def _reasons(report: LoadReport) -> str:
     parts += [f"{count:,} of class {printable(name)}" for name, count in list(report.left_out.items())[:10]]
     first = f" First error: {report.messages[0]}" if report.messages else ""
     return (f"Left out: {'; '.join(parts)}." if parts else "Is it the right folder?") + first
+
+
+def _own_names(report: LoadReport, vocabulary: tuple[str, ...]) -> str:
+    """How to take classes that the format does not know."""
+    own = [printable(name, 40) for name in report.left_out if name not in vocabulary]
+    return f" Names of your own are taken with --classes, for example --classes car='{own[0]}'." if own else ""

@@ -1,6 +1,7 @@
 """A folder per class, `root/<class>/<anything>.{npy,npz,bin,pcd,ply,xyz,csv,txt}`: one object a file.
 
 Views of one physical object may share a folder, `root/<class>/<object>/<view>.pcd`, and then stay together in splits.
+A folder named as a part of a data set (train, test) is no such object, and no class either.
 """
 
 import os
@@ -15,6 +16,7 @@ from airbayes.text import printable
 SOURCE = "class_folder"
 CLASSES: dict[str, str] = {}  # every folder is a class
 VOCABULARY: tuple[str, ...] = ()
+PARTS = ("train", "training", "test", "testing", "val", "valid", "validation")
 MOST_WALKED = 1000  # folders that are looked through to say what is wrong
 
 
@@ -44,13 +46,24 @@ def class_names(path: Path) -> dict[str, str]:
     found = {folder.name: folder.name for folder in folders(path)}
     if not found:
         raise DataError(f"{at(path)}: no folders in it; need one for each class, for example {at(path / 'car')}.")
+    if all(name.lower() in PARTS for name in found):
+        first = min(found, key=lambda name: PARTS.index(name.lower()))
+        raise DataError(
+            f"{at(path)}: {', '.join(found)}: parts of a data set, not classes. Put the files of all into one folder "
+            f"for each class (airbayes makes its own splits), or give one part that has such folders, "
+            f"{at(path / first)}."
+        )
     return found
 
 
 def read(path: Path, collector: Collector) -> None:
     for folder in folders(path):
         single = [(file, file.name) for file in files(folder)]
-        views = [(file, inner.name) for inner in folders(folder) for file in files(inner)]
+        views = [
+            (file, f"{inner.name}/{file.name}" if inner.name.lower() in PARTS else inner.name)
+            for inner in folders(folder)
+            for file in files(inner)
+        ]
         with collector.guard("class folders without point files"):
             if folder.name in collector.options.classes and (why := why_empty(folder)):
                 collector.seen.add(folder.name)
