@@ -59,6 +59,18 @@ def test_nothing_is_chosen_on_test_objects():
     assert other["accuracy"] != first["accuracy"]
 
 
+def test_there_is_no_doubt_of_wrong_answers_where_none_is_wrong():
+    test = made_part(40, 1)
+    for labels, none, some in (
+        (test.predicted, "wrong", "right"),
+        ((test.predicted + 1) % test.probabilities.shape[1], "right", "wrong"),
+    ):
+        predictions = CellPredictions(dataclasses.replace(test, labels=labels), made_part(40, 2))
+        for means in decisions(predictions)["uncertainty"].values():
+            assert means[none] is None
+            assert means[some] == means["all"]
+
+
 def test_views_of_one_object_count_once():
     """Every object twenty times: what is promised must not look twenty times as well known."""
     few = made_part(60, 3)

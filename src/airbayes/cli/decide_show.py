@@ -48,8 +48,12 @@ def _uncertainty_table(rows: dict) -> Table:
     for name in ("all", "right answers", "wrong answers"):
         table.add_column(name, justify="right")
     for name, means in rows.items():
-        table.add_row(SCORES[name], *(f"{means[key]:.3f}" for key in ("all", "right", "wrong")))
+        table.add_row(SCORES[name], *(_nats(means[key]) for key in ("all", "right", "wrong")))
     return table
+
+
+def _nats(mean: float | None) -> str:
+    return "–" if mean is None else f"{mean:.3f}"
 
 
 def _print_threshold(record: dict, console: Console) -> None:

@@ -127,14 +127,14 @@ def why_all_classes(held: str, coverage: float) -> str:
     return f"every class is in every set, for {held} are too few: {needed}"
 
 
-def _uncertainty(test: Part) -> dict[str, dict[str, float]]:
-    """Means over the right and over the wrong answers, nats: what is not knowing θ, and what is in the object."""
+def _uncertainty(test: Part) -> dict[str, dict[str, float | None]]:
+    """Means over the right and over the wrong answers (None if there are none), nats: θ unknown, an unclear object."""
     scores, wrong = uncertainty_scores(test.probabilities, test.mutual_information), test.predicted != test.labels
     return {
         name: {
             "all": float(values.mean()),
-            "right": float(values[~wrong].mean()) if (~wrong).any() else 0.0,
-            "wrong": float(values[wrong].mean()) if wrong.any() else 0.0,
+            "right": float(values[~wrong].mean()) if (~wrong).any() else None,
+            "wrong": float(values[wrong].mean()) if wrong.any() else None,
         }
         for name, values in scores.items()
         if name != "confidence"

@@ -14,7 +14,7 @@ from airbayes.report.style import is_radio, label
 from airbayes.text import percent
 
 POINTS = 50  # of a curve
-ENOUGH = 25  # objects answered where a curve begins: the error among a handful is noise
+ENOUGH = 25  # objects answered where a curve begins, or half of few: the error among a handful is noise
 MAX_FRAMES = 64
 
 
@@ -58,8 +58,8 @@ def decisions_section(run: Run) -> Section | None:
         (figure,),
         (_table(run, graphs[0], snrs[-1]), _doubt_table(run, graphs[0], snrs[-1])),
         notes=(
-            f"First seed, agent 0. Curves begin where {ENOUGH} objects are answered. AURC is the area under a curve: "
-            "the mean share of wrong answers over all shares answered, smaller is better."
+            f"First seed, agent 0. Curves begin where {ENOUGH} objects are answered, or half of them if that is fewer. "
+            "AURC is the area under a curve: the mean share of wrong answers over all shares answered, smaller is better."
             + ("" if many == len(graphs) else f" The first {len(graphs)} of {many} graphs or scenarios."),
             f"Threshold: at most {percent(USUAL.max_error)} wrong answers with probability "
             f"{percent(1 - USUAL.delta)} over the validation objects. Sets: LAC, all classes above one level of "
@@ -85,7 +85,7 @@ def _panels(run: Run, topology: str, snr: float) -> list[Panel]:
         if record is None:
             continue
         coverage, risk = (np.array(record["risk_coverage"][name]) for name in ("coverage", "risk"))
-        at = np.unique(np.linspace(min(1.0, ENOUGH / record["objects"]["test"]), 1, POINTS))
+        at = np.unique(np.linspace(min(0.5, ENOUGH / record["objects"]["test"]), 1, POINTS))
         curve: Panel = {
             "keys": [variant],
             "method": variant,
@@ -145,12 +145,8 @@ def _doubt_table(run: Run, topology: str, snr: float) -> Table:
         record = run.decision(variant, topology, snr)
         if record is not None:
             kinds = ("entropy", "mutual_information", "expected_entropy")
-            there = {"right": record["accuracy"] > 0, "wrong": record["accuracy"] < 1}
-            means = [
-                f"{record['uncertainty'][kind][which]:.3f}" if there[which] else "–"
-                for kind in kinds
-                for which in there
-            ]
+            found = [record["uncertainty"][kind][which] for kind in kinds for which in ("right", "wrong")]
+            means = ["–" if mean is None else f"{mean:.3f}" for mean in found]
             rows.append((Cell(label(variant), variant), *means))
     return Table(
         f"{show_topology(topology)}, {decibels(snr)}: mean doubt in nats, where the answer is right and wrong",
