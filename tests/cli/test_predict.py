@@ -199,6 +199,16 @@ def test_bad_files_can_be_passed_over(place, capsys):
     assert "odd.txt: left out 1 × unreadable files." in captured.err
 
 
+def test_objects_in_other_units_can_be_passed_over(place, capsys):
+    np.save(place / "huge.npy", np.random.default_rng(0).uniform(-2000, 2000, size=(50, 3)))
+    assert run("run", "a.npy", "huge.npy") == 2
+    assert "huge.npy: 3," in capsys.readouterr().err
+    assert run("run", "huge.npy", "a.npy", "--skip-bad", "--json") == 0
+    captured = capsys.readouterr()
+    assert [each["file"] for each in records(captured.out)] == ["a.npy"]
+    assert "huge.npy: left out 1 × more than 1,000 m across. Other units?" in captured.err
+
+
 def test_too_few_points_are_remarked_on(place, capsys):
     np.save(place / "speck.npy", np.zeros((4, 3), np.float32))
     assert run("run", "a.npy", "speck.npy", "--json") == 0

@@ -13,7 +13,7 @@ from airbayes.cli.progress import make_console
 from airbayes.data.formats import parse_classes
 from airbayes.data.formats.any_path import SINGLE, UNLABELLED, load_any
 from airbayes.data.formats.common import at
-from airbayes.data.metres import LARGE_M, check_metres
+from airbayes.data.metres import HUGE_M, LARGE_M, check_metres
 from airbayes.errors import AirbayesError, DataError
 from airbayes.folders import check_results_folder, check_writable
 from airbayes.text import plural, printable
@@ -173,13 +173,21 @@ def _read(paths: tuple[Path, ...], options: LoadOptions, notes: "Console") -> "t
             max_objects=options.max_objects,
         )
         single = report.format == SINGLE
+        mine = []
         for row in range(len(objects)):
             truth = None if single or report.format == UNLABELLED else objects.class_names[objects.label[row]]
-            asked.append(Asked(str(path), None if single else row, truth))
-            clouds.append(objects.cloud(row))
-        mine = asked[len(asked) - len(objects) :]
-        check_metres(objects, lambda row, mine=mine: mine[row].shown)
-        large += [mine[row] for row in np.flatnonzero(objects.extents > LARGE_M)]
+            mine.append(Asked(str(path), None if single else row, truth))
+        extents, kept = objects.extents.tolist(), list(range(len(objects)))
+        if options.skip_bad:
+            kept = [row for row in kept if extents[row] <= HUGE_M]
+        else:
+            check_metres(objects, lambda row, mine=mine: mine[row].shown)
+        asked += [mine[row] for row in kept]
+        clouds += [objects.cloud(row) for row in kept]
+        large += [mine[row] for row in kept if extents[row] > LARGE_M]
+        if len(kept) < len(objects):
+            text = f"left out {len(objects) - len(kept):,} × more than {HUGE_M:,g} m across. Other units?"
+            notes.print(f"{at(path)}: {text}", markup=False)
         for reason, count in report.skipped.items():
             notes.print(f"{at(path)}: left out {count:,} × {reason}.", markup=False)
         for message in report.messages:

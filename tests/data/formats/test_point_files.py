@@ -179,6 +179,12 @@ def test_an_object_set_is_not_read_as_one_object(tmp_path):
         read_cloud(tmp_path / "a.npz", collector())
 
 
+def test_an_array_of_several_objects_says_where_they_belong(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((20, 50, 3)))
+    with pytest.raises(DataError, match=r"\(20, 50, 3\); need one object.*airbayes\.data\.from_clouds"):
+        read_cloud(tmp_path / "a.npy", collector())
+
+
 def test_empty_files_have_no_points(tmp_path):
     for name in ("a.bin", "a.txt", "a.xyz"):
         (tmp_path / name).write_bytes(b"")

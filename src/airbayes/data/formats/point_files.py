@@ -73,6 +73,11 @@ def _plain(array: np.ndarray, path: Path) -> np.ndarray:
         columns = [array[name] for name in ("x", "y", "z", *light)]
         if all(column.ndim == 1 and column.dtype.kind in "fiu" for column in columns):
             return np.stack([column.astype(np.float64) for column in columns], axis=1)
+    if array.ndim == 3 and array.shape[2] in (3, 4):
+        raise DataError(
+            f"{at(path)}: {array.dtype} {array.shape}; need one object, [points, 3] or [points, 4]. Are these several? "
+            "An object set holds them, airbayes.data.from_clouds makes it: docs/data.md."
+        )
     if array.ndim != 2 or array.shape[1] < 3 or array.dtype.kind not in "fiu":
         raise DataError(f"{at(path)}: {array.dtype} {array.shape}; need numbers [points, 3] or [points, 4].")
     if array.shape[1] > max(MAX_COLUMNS, len(array)):

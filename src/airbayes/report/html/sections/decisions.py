@@ -59,7 +59,7 @@ def decisions_section(run: Run) -> Section | None:
         (_table(run, graphs[0], snrs[-1]), _doubt_table(run, graphs[0], snrs[-1])),
         notes=(
             f"First seed, agent 0. Curves begin where {ENOUGH} objects are answered, or half of them if that is fewer. "
-            "AURC is the area under a curve: the mean share of wrong answers over all shares answered, smaller is better."
+            "AURC is the area under a curve: the mean share of wrong answers over all shares answered, less is better."
             + ("" if many == len(graphs) else f" The first {len(graphs)} of {many} graphs or scenarios."),
             f"Threshold: at most {percent(USUAL.max_error)} wrong answers with probability "
             f"{percent(1 - USUAL.delta)} over the validation objects. Sets: LAC, all classes above one level of "
