@@ -56,6 +56,10 @@ def test_agents_in_one_place_are_named(tmp_path, capsys):
         (["ring", "--snr-db", "10", "nan"], "--snr-db nan is not a finite number"),
         (["ring", "--distance-m", "9", "--noise-figure-db", "nan"], "--noise-figure-db nan"),
         (["ring", "--distance-m", "9", "--exponent", "4"], "Add --path-loss log-distance"),
+        (
+            ["ring", "--distance-m", "9", "--exponent", "3"],
+            "--exponent 3: without effect on free space.",
+        ),  # the default
         (["ring", "--snr-db", "9", "--carrier-hz", "5.9e9"], "--carrier-hz: without effect"),
         (["ring", "--noise-figure-db", "9"], "Add --distance-m"),
         (["ring", "--out", ""], "--out is empty"),
@@ -72,6 +76,7 @@ def test_agents_in_one_place_are_named(tmp_path, capsys):
         (["ring", "--distance-m", "1e-3"], "A link of 0.001 m at 2.4e+09 Hz would gain 19.9 dB"),
         (["roads.txt"], "'roads.txt' is not the name of a graph, and an edge list is a file named *.csv"),
         (["roads.csv", "--agents", "9"], "--agents 9: without effect on roads.csv, only on named graphs"),
+        (["roads.csv", "--agents", "5"], "--agents 5: without effect on roads.csv"),
         (["ring", "--graph-seed", "3"], "--graph-seed 3: without effect on ring, only on random graphs"),
         (["empty.csv"], "empty.csv holds no edge; write two agent indices a line"),
         (

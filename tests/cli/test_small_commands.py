@@ -208,6 +208,8 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
         (["decide"], "error: RUN is missing: Results folder of a classification run."),
         (["data", "simulat"], "Unknown command 'simulat'. Did you mean simulate?"),
         (["cite", "quick", "more"], "'more': more arguments than expected."),
+        (["run", "gaussian", "channel.snr_db=9"], "A setting is an option: --channel.snr-db 9"),
+        (["run", "gaussian", "--set", "seeds=3"], "Unknown option --set. A setting is an option: --seeds 3"),
         (["cite", "runs/absent"], "There is no preset, folder or file 'runs/absent'. Name a results folder"),
         (["new", "1abc"], "begin with a letter from a to z or A to Z"),
         (["bench", "--only", "c", "--methods", "dsgld"], "--methods chooses in section b, which --only c leaves out."),

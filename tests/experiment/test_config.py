@@ -47,6 +47,18 @@ def test_every_wrong_name_and_type_is_reported():
         assert expected in found
 
 
+def test_the_fix_of_a_wrong_type_is_itself_right():
+    text = '[problem]\nfeatures = "3"\n[sampling]\nsteps = 1e4\neta = "1e-3"\n[channel]\nsnr_db = "0, 10"\n'
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, "x.toml")
+    found = "\n".join(caught.value.problems)
+    for fix in ("quotes: 3", "exponent: 10000", "quotes: 1e-3", "must be a list, for example [0, 10]."):
+        assert fix in found
+    parse_config(
+        "[problem]\nfeatures = 3\n[sampling]\nsteps = 10000\neta = 1e-3\n[channel]\nsnr_db = [0, 10]\n", "x.toml"
+    )
+
+
 def test_every_impossible_value_is_reported_at_once():
     config = ExperimentConfig(
         seeds=0,

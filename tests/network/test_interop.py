@@ -20,6 +20,7 @@ from airbayes.network import (
     star,
     to_networkx,
 )
+from airbayes.network.interop import MORE_COLUMNS
 
 
 @pytest.mark.parametrize("name", ["full", "star", "grid", "random_geometric"])
@@ -125,6 +126,12 @@ def test_csv_forms(tmp_path, text):
     assert from_csv(path, num_agents=5).num_agents == 5
 
 
+def test_the_advice_about_an_adjacency_matrix_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(MORE_COLUMNS.partition("file with ")[2].removesuffix("."), {"np": np, "A": ring(5).adjacency()})
+    assert from_csv("edges.csv").edges.tolist() == ring(5).edges.tolist()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -132,7 +139,8 @@ def test_csv_forms(tmp_path, text):
         ("0,1\ni,j\n", "line 2: expected two"),
         ("i,j\nk,l\n", "line 2: expected two"),
         ("0.5,1\n", "line 1: expected two"),
-        ("0,1,1\n", "line 1: expected two"),
+        ("0,1,1\n", "line 1: expected two agent indices, found '0,1,1'. A line is one edge, .* leave weights out"),
+        ("0 1 0 0\n1 0 1 0\n", r"line 1: expected two .* An adjacency matrix A becomes such a file with np\.savetxt"),
         ("0,1\n4,4\n", "line 2: '4,4': an agent joined to itself"),
         ("0,1\n-1,2\n", "line 2: .* indices must be 0 to"),
         ("0,9999999999999\n", "line 1: .* indices must be 0 to"),

@@ -60,3 +60,9 @@ def faulty_run(fault: str = "link_outage", folder: Path = SMALL) -> Run:
     run = small_run(folder)
     names = ["ring", f"ring@{fault}=0.25", f"ring@{fault}=0.5"]
     return make_run(Path("faulty"), run.config, run.dataset.assign_coords(topology=names))
+
+
+def partly_faulty_run() -> Run:
+    """Of three graphs one is another under a fault."""
+    run = small_run()
+    return make_run(Path("partly"), run.config, run.dataset.assign_coords(topology=["full", "ring@away=0.5", "ring"]))

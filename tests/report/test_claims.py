@@ -292,7 +292,21 @@ def test_missing_methods_are_named():
         claims_table(made_results().drop_vars("ece"))
     with pytest.raises(ResultsError, match=r"lack a radio network without faults .* with nothing that fails\."):
         claims_table(made_results(graphs=("ring", "ring@gain_std=0.1")))
+    with pytest.raises(ResultsError, match="lack a radio network without faults"):
+        claims_table(made_results(graphs=("ring@gain_std=0.1",)))
     assert missing_for_claims(made_results()) == []
+
+
+def test_scenarios_are_left_out_and_the_other_graphs_scored():
+    graphs = ("full", "star", "ring", "ring@away=0.3")
+    assert verdicts(made_results(graphs=graphs)) == verdicts(made_results(graphs=graphs[:3]))
+    wholly = made_results(graphs=graphs)
+    wholly.attrs["config_toml"] = (
+        '[network]\ntopologies = ["full", "star", "ring", "ring@away=0.3"]\nlink_outage = 0.1\n'
+        '[problem]\nkind = "softmax"\nclasses = 6\n'
+    )
+    with pytest.raises(ResultsError, match="lack a radio network without faults"):
+        claims_table(wholly)
 
 
 def test_number_of_classes():

@@ -11,7 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from report.html_pages import HOSTILE, RESULTS, SCRIPT, SMALL, faulty_run, hostile_run, lost_run, small_run
+from report.html_pages import (
+    HOSTILE,
+    RESULTS,
+    SCRIPT,
+    SMALL,
+    faulty_run,
+    hostile_run,
+    lost_run,
+    partly_faulty_run,
+    small_run,
+)
 
 from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.experiment.store import read_dataset
@@ -264,6 +274,18 @@ def test_faults_have_their_own_figure():
     panels = page.figures["faults-0"]["frames"]["1"]
     assert [text for _, text in panels[0]["x"]["ticks"]] == ["0", "0.25", "0.5"]
     assert "accuracy-0" not in page.figures
+
+
+def test_graphs_without_faults_keep_their_curves_beside_those_with_some():
+    run = partly_faulty_run()
+    page = Page(render_page([run]))
+    panels = [panel["title"] for frame in page.figures["accuracy-0"]["frames"].values() for panel in frame]
+    assert panels == ["Accuracy · full", "Accuracy · ring", "ECE · full", "ECE · ring"]
+    assert {"faults-0", "scores-0", "power-0", "transition-0"} <= page.figures.keys()
+    summary = summarise(run)
+    assert summary.findings[0].startswith("Outside the fault scenarios, at 30\xa0dB: CD-DSGLD optimal is right in")
+    assert summary.glance is not None
+    assert summary.verdicts
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from report.html_pages import faulty_run, partly_faulty_run
 from rich.console import Console
 
 from airbayes.experiment.cells import Cell
@@ -11,7 +12,7 @@ from airbayes.experiment.config import ChannelConfig, ExperimentConfig
 from airbayes.experiment.dataset import to_dataset
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
-from airbayes.report.files import show_tables
+from airbayes.report.files import show_tables, write_report_files
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.tables import cells_csv, snr_tables
 
@@ -44,6 +45,21 @@ def test_chains_that_have_not_mixed_are_counted(rhat, says):
     show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=200))
     assert says in out.getvalue()
     assert ("R-hat is above" in out.getvalue()) == bool(says)
+
+
+@pytest.mark.parametrize(("method", "option"), [("dsgld", "--sampling.eta"), ("dsghmc", "--momentum.eta")])
+def test_what_to_do_about_divergence_is_said(method, option):
+    out = io.StringIO()
+    ends = [result(method, "full", None, None), result(method, "star", None, 0.5)]
+    show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=200))
+    assert f"1 of 2 cells diverged. A smaller step ({option}) or --sampling.drift tamed" in out.getvalue()
+
+
+def test_graphs_outside_the_fault_scenarios_have_the_figures_of_other_runs(tmp_path):
+    run, faults = partly_faulty_run(), faulty_run()
+    names = write_report_files(run.dataset, run.config, tmp_path)
+    assert {"faults.png", "fig2.png", "iterations.png"} <= set(names)
+    assert {"fig2.png", "iterations.png"}.isdisjoint(write_report_files(faults.dataset, faults.config, tmp_path))
 
 
 @pytest.fixture

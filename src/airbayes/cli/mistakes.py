@@ -75,13 +75,24 @@ def _message(blocks: list[list[str]]) -> str | None:
 def _unknown(words: list[str], similar: list[list[str]]) -> str:
     options = [word for word in words if word.startswith("-")]
     if not options:
-        return f"{', '.join(map(repr, words))}: more arguments than expected."
+        more = f"{', '.join(map(repr, words))}: more arguments than expected."
+        return more + _as_option(words[0])
+    if options == ["--set"] and len(words) > 1 and (fix := _as_option(words[1])):
+        return f"Unknown option --set.{fix}"
     known = [line.split()[0] for block in similar for line in block if line.startswith("--")]
     meant = did_you_mean(options[0], known) if len(options) == 1 else ""
     if not meant and known and len(options) == 1:
         meant = f" Did you mean {known[0]}?"
     named = "option" if len(options) == 1 else "options"
     return f"Unknown {named} {', '.join(options)}.{meant}"
+
+
+def _as_option(word: str) -> str:
+    """name=value, as other programs take settings, in the words of ours."""
+    name, _, value = word.partition("=")
+    if not value or not re.fullmatch(r"[A-Za-z][A-Za-z_.]*", name):
+        return ""
+    return f" A setting is an option: --{name.replace('_', '-')} {value}"
 
 
 def did_you_mean(given: str, known: list[str]) -> str:

@@ -87,7 +87,7 @@ def plan_command(args: list[str]) -> int:
         args=args,
     )
     options = given.options
-    _check(given.graphs, options)
+    _check(given.graphs, options, typed_options(args))
     with make_console(stderr=True).status("planning ..."):  # millions of links take a while
         graphs, points, budgets, facts = make_plan(given.graphs, options)
     if options.json:
@@ -103,7 +103,12 @@ def plan_command(args: list[str]) -> int:
     return 0
 
 
-def _check(graphs: tuple[str, ...], options: PlanOptions) -> None:
+def typed_options(args: list[str]) -> set[str]:
+    """Names of the options among the words of a command, whatever their value: also a default can be asked for."""
+    return {word[2:].partition("=")[0].replace("-", "_") for word in args if word.startswith("--")}
+
+
+def _check(graphs: tuple[str, ...], options: PlanOptions, typed: set[str]) -> None:
     ways = {
         "--snr-db": options.snr_db is not None,
         "--distance-m": options.distance_m is not None,
@@ -116,7 +121,7 @@ def _check(graphs: tuple[str, ...], options: PlanOptions) -> None:
     if len(given) > 1:
         raise ConfigError(f"{' and '.join(given)} each say what the SNR is; give one of them.")
     has_budget = bool(given) and options.snr_db is None
-    problems = out_of_range(options) or _without_effect(graphs, options, has_budget=has_budget)
+    problems = out_of_range(options) or _without_effect(graphs, options, typed, has_budget=has_budget)
     if problems:
         raise ConfigError("\n".join(problems))
     if options.out is not None and str(options.out) in ("", "."):
@@ -129,17 +134,17 @@ RANDOM = ("random_geometric", "erdos_renyi", "small_world")
 BUDGET_ONLY = ("carrier_hz", "noise_figure_db", "antenna_gain_db", "path_loss", "exponent")
 
 
-def _without_effect(graphs: tuple[str, ...], options: PlanOptions, *, has_budget: bool) -> list[str]:
+def _without_effect(graphs: tuple[str, ...], options: PlanOptions, typed: set[str], *, has_budget: bool) -> list[str]:
     """A number that changes nothing would be read as one that was taken into account."""
     named = [name for name in graphs if not name.endswith(".csv")]
     for option, used in (("agents", named), ("graph_seed", [name for name in named if name in RANDOM])):
         value = getattr(options, option)
-        if value != getattr(PlanOptions, option) and not used:
+        if option in typed and not used:
             kind = "random graphs" if option == "graph_seed" else "named graphs; an edge list has its own"
             return [
                 f"{option_name(option)} {value}: without effect on {', '.join(graphs)}, only on {kind}. Leave it out."
             ]
-    asked = [name for name in BUDGET_ONLY if getattr(options, name) != getattr(PlanOptions, name)]
+    asked = [name for name in BUDGET_ONLY if name in typed]
     if asked and not has_budget:
         names = ", ".join(map(option_name, asked))
         return [f"{names}: without effect, since no distance is given. Add --distance-m, --geometry or --side-m."]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import re
 import tomllib
 import typing
 from pathlib import Path
@@ -140,7 +141,7 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     if origin is tuple:
         if isinstance(value, list | tuple):
             return tuple(_value(options[0], item, f"{name}[{i}]", problems) for i, item in enumerate(value))
-        problems.append(f"{name} = {value!r} must be a list, for example [{value!r}].")
+        problems.append(f"{name} = {value!r} must be a list, for example [{_entries(options[0], value)}].")
     elif origin is typing.Literal:
         if value in options:
             return value
@@ -154,5 +155,29 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
         return value
     else:
-        problems.append(f"{name} = {value!r} must be of type {kind.__name__}, not {type(value).__name__}.")
+        said = f"{name} = {value!r} must be of type {kind.__name__}, not {type(value).__name__}."
+        problems.append(said + _rewritten(kind, value))
     return value
+
+
+def _entries(kind: Any, value: Any) -> str:
+    """What stands in the list that was meant: numbers that were written as one text are numbers."""
+    words = re.split(r"[\s,;]+", value.strip(" []()")) if isinstance(value, str) and kind in (int, float) else []
+    return ", ".join(words) if words and all(_is(kind, word) for word in words) else repr(value)
+
+
+def _rewritten(kind: Any, value: Any) -> str:
+    """The same number as it should be written, where it is one."""
+    if isinstance(value, str) and kind in (int, float) and _is(kind, value):
+        return f" Write it without quotes: {value.strip()}"
+    if kind is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f" Write it without a point or exponent: {int(value)}"
+    return ""
+
+
+def _is(kind: Any, word: str) -> bool:
+    try:
+        kind(word)
+    except ValueError:
+        return False
+    return True

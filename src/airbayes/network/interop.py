@@ -124,6 +124,12 @@ def from_csv(path: str | os.PathLike[str], num_agents: int | None = None, name: 
     return from_edges(np.asarray(edges, np.int64).reshape(-1, 2), num_agents, name or path.stem)
 
 
+MORE_COLUMNS = (
+    " A line is one edge, for example 0,1: leave weights out. An adjacency matrix A becomes such a file with "
+    "np.savetxt('edges.csv', np.argwhere(np.triu(A)), '%d', ',')."
+)
+
+
 def _parse_lines(path: Path, lines: Any) -> "array[int]":
     """The indices of all edges, one after the other."""
     edges = array("q")
@@ -141,7 +147,8 @@ def _parse_lines(path: Path, lines: Any) -> "array[int]":
             if header_allowed and len(fields) == 2 and not any(re.match(r"[+-]?[\d.]", f) for f in fields):
                 header_allowed = False
                 continue
-            raise GraphError(f"{path}, line {number}: expected two agent indices, found {text[:60]!r}.") from None
+            more = MORE_COLUMNS if len(fields) > 2 else ""
+            raise GraphError(f"{path}, line {number}: expected two agent indices, found {text[:60]!r}.{more}") from None
         header_allowed = False
         if not (0 <= i < MAX_AGENTS and 0 <= j < MAX_AGENTS and i != j):
             why = "an agent joined to itself" if i == j else f"indices must be 0 to {MAX_AGENTS - 1:,}"

@@ -20,7 +20,7 @@ import xarray as xr
 
 from airbayes.errors import ResultsError
 from airbayes.experiment.dataset import CELL_DIMS
-from airbayes.experiment.scenario import simulated_faults
+from airbayes.experiment.scenario import graph_name, simulated_faults
 from airbayes.experiment.store import CLAIMS_FILE
 from airbayes.files import write_text
 from airbayes.report.chance import accuracy_name, collapse_floor, config_of, num_classes
@@ -34,6 +34,7 @@ from airbayes.report.paired import (
     Verdict,
     read_pair,
 )
+from airbayes.report.plain import plain_part
 from airbayes.text import plural
 
 DIGITAL = "q_dsgd"
@@ -115,9 +116,14 @@ def missing_for_claims(dataset: xr.Dataset) -> list[str]:
 
 def has_faults(dataset: xr.Dataset) -> bool:
     """Whether the radio network failed on purpose: then it is not the study that the paper's claims are about."""
-    if any("@" in str(name) for name in dataset.topology.values):  # rates of its own
+    if plain_part(dataset) is None:  # all have rates of their own, or are what those are compared with
         return True
-    return "config_toml" in dataset.attrs and simulated_faults(config_of(dataset)).any_fault
+    if "config_toml" not in dataset.attrs:
+        return False
+    config = config_of(dataset)
+    plain = tuple(name for name in config.network.topologies if graph_name(name) == name)
+    network = dataclasses.replace(config.network, topologies=plain)
+    return bool(plain) and simulated_faults(dataclasses.replace(config, network=network)).any_fault
 
 
 def score(claim: Claim, gains: str, pairs: dict[str, Pair]) -> ClaimRecord:

@@ -22,6 +22,7 @@ from airbayes.report.accuracy_figure import accuracy_figure
 from airbayes.report.faults_figure import faults_figure, has_scenarios
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
+from airbayes.report.plain import plain_part
 from airbayes.report.tables import cells_csv, law_table, snr_tables
 from airbayes.text import percent, plural, printable
 
@@ -63,6 +64,7 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         console.print(f"{seeds}Training and scored objects of the first seed:")
         for line in str(dataset.attrs["repeated_examples"]).splitlines():
             console.print(printable(line, 500))
+    _warn_about_divergence(dataset, console)
     _warn_about_partitions(dataset, console)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
@@ -79,6 +81,22 @@ def _show(table: Table, console: Console) -> None:
     if caption:
         console.print(caption, style="dim italic")
         console.print()
+
+
+def _warn_about_divergence(dataset: xr.Dataset, console: Console) -> None:
+    """What to do about it: the tables only say that it happened."""
+    lost = dataset.status == STATUS_CODES["diverged"]
+    count, present = int(lost.sum()), int((dataset.status > 0).sum())
+    if count:
+        over = [dim for dim in lost.dims if dim != "method"]
+        own = dataset.method == "dsghmc"  # has a step of its own
+        steps = [
+            f"--{name}.eta" for name, who in (("sampling", ~own), ("momentum", own)) if (lost.any(over) & who).any()
+        ]
+        console.print(
+            f"{count} of {plural(present, 'cell')} diverged. A smaller step ({', '.join(steps)}) or "
+            "--sampling.drift tamed keeps chains from it."
+        )
 
 
 def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
@@ -123,10 +141,11 @@ def write_report_files(dataset: xr.Dataset, config: ExperimentConfig, folder: Pa
         transitions = predicted_transitions(config)
         if linear:
             drawn = {"gaussian": gaussian_figure(dataset, transitions)}
-        elif has_scenarios(dataset):
-            drawn = {"faults": faults_figure(dataset)}
         else:
-            drawn = {"fig2": accuracy_figure(dataset, transitions), "iterations": iterations_figure(dataset)}
+            drawn = {"faults": faults_figure(dataset)} if has_scenarios(dataset) else {}
+            plain = plain_part(dataset)
+            if plain is not None and bool((plain.status == STATUS_CODES["ok"]).any()):
+                drawn |= {"fig2": accuracy_figure(plain, transitions), "iterations": iterations_figure(plain)}
         for stem, figure in drawn.items():
             for suffix in ("png", "svg"):
                 write_atomically(folder / f"{stem}.{suffix}", lambda path, figure=figure: figure.savefig(path, dpi=150))

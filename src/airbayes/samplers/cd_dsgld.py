@@ -94,7 +94,7 @@ class CDDSGLD(Sampler[State]):
         if self.mixing.edge_weight is None:
             raise GraphError(
                 "CD-DSGLD needs one edge weight w: a signal reaches all neighbours with the same amplitude. "
-                "Metropolis weights differ per link; use 'best-constant' or 'max-degree'."
+                "'metropolis' or an array gives each link its own; use 'best-constant', 'max-degree' or one number."
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> State:

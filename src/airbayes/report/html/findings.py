@@ -44,14 +44,8 @@ def _class_findings(run: Run) -> list[str]:
     if "accuracy" not in run.dataset:
         return []
     found = []
-    if run.snrs and not run.scenarios:
-        top = run.snrs[-1]
-        said = [words for v in run.variants if is_radio(v) and (words := _at(run, v, top))]
-        if said:
-            found.append(f"At {decibels(top)}: {'; '.join(said)}.")
-    said = [words for v in run.variants if not is_radio(v) and (words := _at(run, v, math.inf))]
-    if said and not run.scenarios:
-        found.append(f"Without a radio: {'; '.join(said)}.")
+    if run.curves is not None:
+        found += _scores(run.curves, "Outside the fault scenarios, " if run.scenarios else "")
     found += worst_faults(run)
     fallen = _collapsed(run)
     for variant, places in fallen.items():
@@ -60,6 +54,20 @@ def _class_findings(run: Run) -> list[str]:
         found.append(f"{short(variant)} collapses to near guessing: {where}{more}.")
     if not fallen and bool((run.dataset.status == STATUS_CODES["ok"]).any()):
         found.append("Nothing collapsed to guessing.")
+    return found
+
+
+def _scores(run: Run, where: str) -> list[str]:
+    """What each method scores at the highest SNR, and over ideal links."""
+    found, at, without = [], f"{where}at" if where else "At", f"{where}without" if where else "Without"
+    if run.snrs:
+        top = run.snrs[-1]
+        said = [words for v in run.variants if is_radio(v) and (words := _at(run, v, top))]
+        if said:
+            found.append(f"{at} {decibels(top)}: {'; '.join(said)}.")
+    said = [words for v in run.variants if not is_radio(v) and (words := _at(run, v, math.inf))]
+    if said:
+        found.append(f"{without} a radio: {'; '.join(said)}.")
     return found
 
 

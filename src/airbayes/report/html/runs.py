@@ -26,6 +26,7 @@ from airbayes.report.claims import ClaimRecord, claims_table, missing_for_claims
 from airbayes.report.faults_figure import NAMES, has_scenarios
 from airbayes.report.files import predicted_transitions
 from airbayes.report.html.cells import Arrays, Cells
+from airbayes.report.plain import plain_part
 from airbayes.report.style import is_radio
 from airbayes.text import printable
 
@@ -50,6 +51,14 @@ class Run:
     @property
     def scenarios(self) -> bool:
         return has_scenarios(self.dataset)
+
+    @cached_property
+    def curves(self) -> "Run | None":
+        """What can be drawn against SNR: graphs that carry no fault rates; none in a study of faults alone."""
+        if not self.scenarios:
+            return self
+        part = plain_part(self.dataset)
+        return None if part is None else dataclasses.replace(self, dataset=part)
 
     @cached_property
     def variants(self) -> list[str]:

@@ -96,8 +96,9 @@ def glance(run: Run) -> Table | None:
         if run.linear
         else (("accuracy", "accuracy"), ("ece", "ECE"))
     )
-    if metrics[0][0] not in run.dataset or run.scenarios:
+    if metrics[0][0] not in run.dataset or run.curves is None:
         return None
+    graphs, run = "graphs outside the fault scenarios" if run.scenarios else "graphs", run.curves
     ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1]))) if run.snrs else [math.inf]
     mixed = len({is_radio(variant) for variant in run.variants}) > 1  # else a column that says one thing
     rows, partly = [], False
@@ -123,7 +124,7 @@ def glance(run: Run) -> Table | None:
         rows.append((Cell(short(variant), variant), *links, *numbers))
     names = ("method", "links") if mixed else ("method",)
     head = (*names, *(f"{name}, {decibels(snr)}" for snr in ends for _, name in metrics))
-    caption = "Mean over graphs, seeds and agents" + ("; * some of these runs guess" if partly else "")
+    caption = f"Mean over {graphs}, seeds and agents" + ("; * some of these runs guess" if partly else "")
     return Table(caption, head, tuple(rows), words=tuple(range(len(names))))
 
 

@@ -27,8 +27,9 @@ def against(run: Run) -> str:
 
 
 def accuracy_section(run: Run) -> Section | None:
-    if run.linear or run.scenarios:
+    if run.linear or run.curves is None:
         return None
+    faults, run = run.scenarios, run.curves
     figure = against_snr(run, FIG2, f"Accuracy and expected calibration error{against(run)}, one column per graph")
     if figure is None:
         return None
@@ -43,6 +44,8 @@ def accuracy_section(run: Run) -> Section | None:
             f"{accuracy_name(run.dataset).replace('_', ' ')} of {run.collapse_floor:.2f} or less, near guessing; "
             "a small ECE means nothing there."
         )
+    if faults:
+        notes.append("The fault scenarios are in the next section.")
     return Section(
         "accuracy",
         "Accuracy and honesty against radio quality" if run.snrs else "Accuracy and honesty over ideal links",
@@ -59,8 +62,9 @@ def accuracy_section(run: Run) -> Section | None:
 
 
 def scores_section(run: Run) -> Section | None:
-    if run.linear or run.scenarios:
+    if run.linear or run.curves is None:
         return None
+    run = run.curves
     figure = against_snr(run, OTHERS, f"Other scores{against(run)}", choose_metric=True)
     if figure is None:
         return None

@@ -15,8 +15,9 @@ POWER = [
 
 def power_section(run: Run) -> Section | None:
     policies = [variant for variant in run.variants if variant.startswith("cd_")]
-    if not policies or "power_used_mean" not in run.dataset or run.scenarios:
+    if not policies or "power_used_mean" not in run.dataset or run.curves is None:
         return None
+    run = run.curves
     figure = against_snr(run, POWER, "Power used as a share of the limit, and gain, against SNR", variants=policies)
     if figure is None:
         return None

@@ -23,8 +23,9 @@ MEANING = (
 
 def transition_section(run: Run) -> Section | None:
     policies = [variant for variant in run.variants if variant.startswith("cd_")]
-    if not policies or run.scenarios:
+    if not policies or run.curves is None:
         return None
+    run = run.curves
     if "unit_gain_mean" not in run.dataset:
         return _only_predicted(run)
     full_gain = Metric("unit_gain_mean", "Share of messages at full gain", 0.0, 1.0, per_agent=False)
