@@ -215,6 +215,7 @@ def test_hostile_names_stay_text():
 def test_diverged_cells_are_shown_as_such():
     page = Page(render_page([lost_run()]))
     assert "3 cells of 18 diverged" in page.text
+    assert "A smaller step" in page.text
     (panel, *_) = page.figures["accuracy-0"]["frames"][""]
     (series,) = [each for each in panel["series"] if each["method"] == "q_dsgd"]
     assert series["y"][0] is None

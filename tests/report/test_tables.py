@@ -46,6 +46,21 @@ def test_chains_that_have_not_mixed_are_counted(rhat, says):
     assert ("R-hat is above" in out.getvalue()) == bool(says)
 
 
+def test_a_run_with_diverged_cells_says_what_to_do_and_never_to_take_a_larger_step():
+    ends = [result("dsgld", "full", None, 0.5), result("dsgld", "ring", None, None)]
+    assert ends[0].metrics is not None
+    ends[0].metrics.scalars["rhat"] = 1.3
+    out = io.StringIO()
+    show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=400))
+    assert "1 of 2 cells diverged" in out.getvalue()
+    assert "Take a smaller one (--sampling.eta), or --sampling.drift tamed." in out.getvalue()
+    assert "Take more steps before" in out.getvalue()
+    assert "larger step" not in out.getvalue()
+    out = io.StringIO()
+    show_tables(to_dataset(CONFIG, [result("dsghmc", "full", None, None)]), CONFIG, Console(file=out, width=400))
+    assert "(--sampling.eta, of dsghmc --momentum.eta)" in out.getvalue()
+
+
 @pytest.fixture
 def dataset():
     """The ring diverged everywhere; the others have W2 = 1 + SNR/1000."""

@@ -64,6 +64,7 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         for line in str(dataset.attrs["repeated_examples"]).splitlines():
             console.print(printable(line, 500))
     _warn_about_partitions(dataset, console)
+    _warn_about_divergence(dataset, console)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:
@@ -101,6 +102,24 @@ def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable)
     )
 
 
+def _diverged(dataset: xr.Dataset, method: str | None = None) -> int:
+    """How many cells, of one method or of all."""
+    fell = dataset.status == STATUS_CODES["diverged"]
+    return int(fell.sum() if method is None else (fell & (dataset.method == method)).sum())
+
+
+def _warn_about_divergence(dataset: xr.Dataset, console: Console) -> None:
+    """What to do about it; where and when it happened was said during the run."""
+    if diverged := _diverged(dataset):
+        present = int((dataset.status > STATUS_CODES["absent"]).sum())
+        steps = "--sampling.eta" + (", of dsghmc --momentum.eta" if _diverged(dataset, "dsghmc") else "")
+        console.print(
+            f"{diverged:,} of {plural(present, 'cell')} diverged and count in no mean: usually the step is too large. "
+            f"Take a smaller one ({steps}), or --sampling.drift tamed.",
+            markup=False,
+        )
+
+
 def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
     """Say so when the chains of a cell disagree: then its metrics describe the run, not the sampler's law."""
     if "rhat" not in dataset:
@@ -108,9 +127,10 @@ def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
     poor = int((dataset.rhat > RHAT_LIMIT).sum())
     if poor:
         worst = float(dataset.rhat.max())
+        larger = "" if _diverged(dataset) else " or a larger step size"  # where some diverge it is too large already
         console.print(
             f"R-hat is above {RHAT_LIMIT} in {plural(poor, 'cell')} (worst {worst:.2f}): the chains there have not "
-            "mixed. Take more steps or a larger step size before reading them as samples of the posterior."
+            f"mixed. Take more steps{larger} before reading them as samples of the posterior."
         )
 
 
