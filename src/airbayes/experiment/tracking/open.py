@@ -9,6 +9,7 @@ from airbayes.experiment.tracker_names import check_trackers
 from airbayes.experiment.tracking.base import Tracker
 from airbayes.experiment.tracking.event_file import EventFile
 
+
 def tracked_in(names: Sequence[str], folder: Path) -> dict[str, str]:
     """What trackers have written into a folder → how to look at it."""
     ways = {
