@@ -4,11 +4,12 @@ import io
 
 import numpy as np
 import pytest
+import xarray as xr
 from rich.console import Console
 
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig
-from airbayes.experiment.dataset import to_dataset
+from airbayes.experiment.dataset import STATUS_CODES, to_dataset
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
 from airbayes.report.files import show_tables
@@ -91,6 +92,19 @@ def test_a_figure_is_drawn_although_one_graph_diverged(dataset, tmp_path):
     figure = gaussian_figure(dataset, {"full": 16.0, "star": 21.0, "ring": 22.0})
     figure.savefig(tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 10_000
+    assert "10 of 30 cells diverged and count in no mean" in figure.get_suptitle()
+
+
+def test_ellipses_are_of_the_first_seed_that_did_not_diverge(dataset):
+    """A row of empty panels stood there."""
+    later = dataset.assign_coords(seed=[3])
+    lost = dataset.copy(deep=True)
+    lost["status"] = lost.status.where(lost.status == 0, STATUS_CODES["diverged"])
+    for name in ("posterior_mean", "posterior_cov", "sampled_mean", "sampled_cov"):
+        lost[name] = lost[name] * np.nan
+    figure = gaussian_figure(xr.concat([lost, later], "seed"), {})
+    titles = [axes.get_title() for axes in figure.axes]
+    assert sum("agent 0, seed 3, at 10 dB" in title for title in titles) == 2
 
 
 def test_csv_has_a_row_per_cell(dataset):
