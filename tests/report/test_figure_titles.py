@@ -60,5 +60,16 @@ def test_the_points_of_one_snr_stand_in_the_middle_beside_each_other():
     assert "bars: ± standard deviation" in figure.get_suptitle()
 
 
+@pytest.mark.parametrize("draw", [lambda dataset: accuracy_figure(dataset, {}), iterations_figure])
+def test_a_long_name_of_a_graph_stays_over_its_column(draw):
+    dataset = read_dataset(RESULTS / "paper").sel(topology=["star", "ring"])
+    names = ["nets/a_very_long_name_of_a_network_on_the_factory_site_2026.csv", r"$\frac{.csv"]
+    figure = draw(dataset.assign_coords(topology=names))
+    figure.draw_without_rendering()
+    first, second = (axes.title.get_window_extent() for axes in figure.axes[:2])
+    assert first.x0 > 0
+    assert first.x1 < second.x0
+
+
 def text(artist) -> str:
     return artist.get_text() if hasattr(artist, "get_text") else ""

@@ -138,6 +138,13 @@ def test_names_on_an_axis_do_not_cover_each_other(open_page, width):
     assert not any(panel.evaluate(covered) for panel in panels.all())
 
 
+def test_a_long_word_breaks_in_its_card(open_page):
+    page = open_page("small", PHONE).page
+    page.evaluate("document.querySelector('.findings li').textContent = 'x'.repeat(90)")
+    page.evaluate("document.querySelector('section > p').textContent = 'x'.repeat(90)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_curves_can_be_hidden_and_read(open_page):
     page = open_page("small").page
     figure = page.locator("[data-figure='accuracy-0']")

@@ -10,13 +10,13 @@ from airbayes.report.style import (
     MARKERS,
     around_one_snr,
     colour,
+    column_title,
     is_radio,
     label,
     lost_words,
     study_name,
     width,
 )
-from airbayes.text import for_figure
 
 ROWS = (("accuracy", "(a) accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
 
@@ -62,7 +62,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
             axes.set_ylabel(title if column == 0 else "")
             axes.grid(alpha=0.25, lw=0.5)
             axes.spines[["top", "right"]].set_visible(False)
-        grid[0, column].set_title(f"{for_figure(topology)} graph", fontweight="bold")
+        grid[0, column].set_title(column_title(f"{topology} graph"), fontweight="bold")
         grid[-1, column].set_xlabel("SNR (dB)")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)

@@ -1,15 +1,13 @@
 """A gallery of lidar objects: a row per class, near to far or dense to sparse, from the sensor, a little above."""
 
 import math
-import re
-import textwrap
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airbayes.data import ObjectSet
-from airbayes.text import plural
+from airbayes.text import in_lines, plural
 
 # How far the eye is moved from the line of sight: turned to the side and raised, radians. From the sensor itself
 # a scan has no depth.
@@ -23,7 +21,9 @@ def gallery_figure(objects: ObjectSet, columns: int = 6) -> Figure:
     figure = Figure(figsize=(2.1 * columns, 1.75 * len(classes) + 0.7), layout="constrained")
     grid = figure.subplots(len(classes), columns, squeeze=False)
     for row, label in enumerate(classes):
-        grid[row, 0].set_ylabel(_broken(objects.class_names[label]), fontweight="bold", parse_math=False)
+        grid[row, 0].set_ylabel(
+            in_lines(objects.class_names[label], NAME_WIDTH, NAME_LINES), fontweight="bold", parse_math=False
+        )
         chosen = spread_by_range(objects, label, columns)
         for column, axes in enumerate(grid[row]):
             _prepare(axes)
@@ -35,19 +35,6 @@ def gallery_figure(objects: ObjectSet, columns: int = 6) -> Figure:
         fontsize=11,
     )
     return figure
-
-
-def _broken(name: str) -> str:
-    """A name in lines that its row has room for, broken after marks such as _ and . where there are some."""
-    lines = [""]
-    for word in re.findall(r"[^\s._/-]*[\s._/-]?", name):
-        for piece in textwrap.wrap(word, NAME_WIDTH, drop_whitespace=False):
-            if len(lines[-1] + piece.rstrip()) > NAME_WIDTH:
-                lines.append("")
-            lines[-1] += piece
-    if len(lines) > NAME_LINES:
-        lines[NAME_LINES - 1] = lines[NAME_LINES - 1][: NAME_WIDTH - 1] + "…"
-    return "\n".join(line.strip() for line in lines[:NAME_LINES])
 
 
 def _order(objects: ObjectSet) -> str:

@@ -7,8 +7,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.report.style import MARKERS, around_one_snr, colour, is_radio, label, lost_words, study_name, width
-from airbayes.text import for_figure
+from airbayes.report.style import (
+    MARKERS,
+    around_one_snr,
+    colour,
+    column_title,
+    is_radio,
+    label,
+    lost_words,
+    study_name,
+    width,
+)
 
 ROWS = (
     ("w2", "W2 to the posterior"),
@@ -31,7 +40,7 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
                 grid[row, column].axvline(transitions[topology], color="0.55", lw=1, ls="--")
             if len(snrs) == 1:
                 around_one_snr(grid[row, column], float(snrs[0]), transitions.get(topology))
-        grid[0, column].set_title(f"{for_figure(topology)} graph", fontsize=12, fontweight="bold")
+        grid[0, column].set_title(column_title(f"{topology} graph"), fontsize=12, fontweight="bold")
         if topology in transitions:
             grid[0, column].annotate(
                 f"power limit acts\nbelow {round(transitions[topology])} dB",

@@ -6,8 +6,7 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import SAMPLING_METHODS, UNCONNECTED_METHODS
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.report.style import colour, is_radio, label, lost_words, study_name
-from airbayes.text import for_figure
+from airbayes.report.style import colour, column_title, is_radio, label, lost_words, study_name
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("rms", "rms(θ)"))
 
@@ -37,7 +36,7 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
                     mean = cells[f"mean_{metric}_over_steps"].where(kept).mean(["seed", "agent"])
                     axes.plot(dataset.step, mean, lw=2.4, **style)
             grid[0, column].plot([], [], lw=2.0, label=label(variant), **style)
-        grid[0, column].set_title(f"{for_figure(topology)} graph", fontweight="bold")
+        grid[0, column].set_title(column_title(f"{topology} graph"), fontweight="bold")
         grid[-1, column].set_xlabel("iteration")
     for row, (_, title) in enumerate(ROWS):
         grid[row, 0].set_ylabel(title)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.text import for_figure, plural, printable
+from airbayes.text import for_figure, in_lines, plural, printable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,6 +80,11 @@ def width(variant: str) -> float:
 
 def colour(variant: str) -> str:
     return COLOURS.get(variant, "#444444")
+
+
+def column_title(text: str, wide: int = 30) -> str:
+    """Of a column of panels: names of edge lists may be long, and would run into the next column."""
+    return "\n".join(map(for_figure, in_lines(text, wide, 3).split("\n")))
 
 
 def lost_words(dataset: "xr.Dataset") -> str:
