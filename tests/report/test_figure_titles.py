@@ -55,8 +55,9 @@ def test_the_points_of_one_snr_stand_in_the_middle_beside_each_other():
     assert low < 7
     assert high > 12
     assert axes.get_xticks().tolist() == [10.0]
-    drawn = [line.get_xdata()[0] for line in axes.lines if line.get_label() in (LABELS[name] for name in RADIOS)]
-    assert len(set(drawn)) == len(RADIOS)
+    names = [LABELS[name] for name in RADIOS]
+    drawn = [np.asarray(line.get_xdata(), float)[0] for line in axes.lines if str(line.get_label()) in names]
+    assert len(drawn) == len(set(drawn)) == len(RADIOS)
     assert "bars: ± standard deviation" in figure.get_suptitle()
 
 

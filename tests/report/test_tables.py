@@ -102,7 +102,8 @@ def test_ellipses_are_of_the_first_seed_that_did_not_diverge(dataset):
     lost["status"] = lost.status.where(lost.status == 0, STATUS_CODES["diverged"])
     for name in ("posterior_mean", "posterior_cov", "sampled_mean", "sampled_cov"):
         lost[name] = lost[name] * np.nan
-    figure = gaussian_figure(xr.concat([lost, later], "seed"), {})
+    both: xr.Dataset = xr.concat([lost, later], "seed")  # pyright: ignore[reportAssignmentType]
+    figure = gaussian_figure(both, {})
     titles = [axes.get_title() for axes in figure.axes]
     assert sum("agent 0, seed 3, at 10 dB" in title for title in titles) == 2
 

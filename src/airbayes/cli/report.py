@@ -15,7 +15,7 @@ USAGE = "usage: airbayes report DIR [DIR ...] [--out FILE] [--open]"
 @dataclasses.dataclass(frozen=True)
 class ReportOptions:
     out: Path | None = None
-    """File to write; report.html in the folder, or for several folders in the current one, when left out."""
+    """File to write (.html); report.html in the folder, or for several folders in the current one, when left out."""
     open: bool = False
     """Show the page in the browser."""
     objects: bool = False
