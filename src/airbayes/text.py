@@ -41,6 +41,19 @@ def fitted(text: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def in_lines(name: str, wide: int, most: int) -> str:
+    """A name in short lines, broken after marks such as _ and . where there are some; what is beyond `most` is cut."""
+    lines = [""]
+    for word in re.findall(r"[^\s._/-]*[\s._/-]?", name):
+        for piece in textwrap.wrap(word, wide, drop_whitespace=False):
+            if len(lines[-1] + piece.rstrip()) > wide:
+                lines.append("")
+            lines[-1] += piece
+    if len(lines) > most:
+        lines[most - 1] = lines[most - 1][: wide - 1] + "…"
+    return "\n".join(line.strip() for line in lines[:most])
+
+
 def true_minus(number: str) -> str:
     """A number with the sign − instead of a hyphen, at which nothing breaks a line."""
     return number.replace("-", "−")

@@ -283,6 +283,11 @@ def test_warnings_are_lines_and_quiet_has_none(monkeypatch, capsys):
         say_warnings()
         warnings.warn("Programs are not kept.", stacklevel=1)
         assert capsys.readouterr().err == "warning: Programs are not kept.\n"
+        for letter in ("26085 (\\N{CJK UNIFIED IDEOGRAPH-65E5})", "12398 (\\N{HIRAGANA LETTER NO})"):
+            warnings.warn(f"Glyph {letter} missing from font(s) DejaVu Sans.", stacklevel=1)
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1  # not a line a letter
+        assert "font.family" in told
         say_warnings(quiet=True)
         warnings.warn("Programs are not kept.", stacklevel=1)
         assert capsys.readouterr().err == ""

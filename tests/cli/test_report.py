@@ -30,6 +30,8 @@ def test_what_cannot_be_shown_is_said(tmp_path, capsys):
     assert "it is empty" in capsys.readouterr().err
     assert run(str(RESULTS / "paper-real"), "--out", str(tmp_path / "no" / "where.html")) == 2
     assert "need a file in a folder that exists" in capsys.readouterr().err
+    assert run(str(RESULTS / "paper-real"), "--out", str(tmp_path / "page.pdf")) == 2
+    assert "name it page.html" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -49,6 +49,18 @@ def test_a_set_without_boxes_and_with_few_objects_is_drawn_too(tmp_path):
     assert "sparsest, then from near to far where the range is known" in gallery_figure(partly).get_suptitle()
 
 
+@pytest.mark.parametrize("name", ["human.pedestrian.construction_worker", "x" * 200, "a name of many words " * 5])
+def test_a_long_name_stays_beside_its_row(name):
+    clouds = [np.random.default_rng(k).normal(size=(9, 3)) for k in range(2)]
+    figure = gallery_figure(from_clouds(clouds, np.array([0, 1]), (name, "car")))
+    figure.draw_without_rendering()
+    rows = [axes for axes in figure.axes if axes.get_ylabel()]
+    boxes = [axes.yaxis.label.get_window_extent() for axes in rows]
+    assert boxes[0].y0 > boxes[1].y1
+    assert boxes[0].y1 < figure.bbox.y1
+    assert boxes[0].x0 >= 0
+
+
 def test_the_eye_sees_up_as_up_and_right_as_right():
     """Looking along x, a point to the right (−y) moves right; a higher one up; lengths never grow."""
     seen = project(np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]), 0.0)

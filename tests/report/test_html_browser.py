@@ -44,6 +44,7 @@ def files(tmp_path_factory) -> dict[str, Path]:
     runs["least"] = [with_strange(one_graph_run(), folder)]
     runs["paper-lost"] = [lost_run()]
     runs["faulty"], runs["ideal"] = [faulty_run()], [small_run(RESULTS / "paper")]
+    runs["references"] = [small_run(RESULTS / "paper-references")]
     return {name: write_report(each, folder / f"{name}.html") for name, each in runs.items()}
 
 
@@ -121,6 +122,27 @@ def test_no_table_hides_a_column(open_page, width):
     cell = page.locator("#claims td:nth-child(8)").first
     shown = cell.evaluate("each => getComputedStyle(each, '::before').content")
     assert shown == ('"difference"' if width <= 640 else "none")
+
+
+@pytest.mark.parametrize("width", [320, 820, 1400])
+def test_names_on_an_axis_do_not_cover_each_other(open_page, width):
+    """Without a radio the methods stand on the axis; in narrow panels their names ran into each other."""
+    page = open_page("references", {"width": width, "height": 900}).page
+    covered = """svg => {
+      const boxes = [...svg.querySelectorAll('text')].map(each => each.getBoundingClientRect());
+      return boxes.some((a, i) => boxes.slice(i + 1).some(b => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3));
+    }"""
+    panels = page.locator("[data-figure='accuracy-0'] .panel svg")
+    assert panels.count() == 6
+    assert not any(panel.evaluate(covered) for panel in panels.all())
+
+
+def test_a_long_word_breaks_in_its_card(open_page):
+    page = open_page("small", PHONE).page
+    page.evaluate("document.querySelector('.findings li').textContent = 'x'.repeat(90)")
+    page.evaluate("document.querySelector('section > p').textContent = 'x'.repeat(90)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_curves_can_be_hidden_and_read(open_page):

@@ -38,6 +38,7 @@ from airbayes.report.html.sections.gaussian import posterior_width, width_words
 from airbayes.report.html.sections.network import _layout, network_section
 from airbayes.report.html.sections.power import power_section
 from airbayes.report.html.sections.reliability import reliability_section
+from airbayes.report.html.sections.setup import setup_section
 from airbayes.report.html.sections.transition import crossing, crossing_words, transition_section
 from airbayes.report.html.summary import _warnings, summarise
 from airbayes.report.style import short
@@ -225,6 +226,7 @@ def test_hostile_names_stay_text():
 def test_diverged_cells_are_shown_as_such():
     page = Page(render_page([lost_run()]))
     assert "3 cells of 18 diverged" in page.text
+    assert "A smaller step" in page.text
     (panel, *_) = page.figures["accuracy-0"]["frames"][""]
     (series,) = [each for each in panel["series"] if each["method"] == "q_dsgd"]
     assert series["y"][0] is None
@@ -453,6 +455,24 @@ def test_runs_are_compared():
     assert {"run1-accuracy", "run2-accuracy", "compare"} <= set(anchors)
     links = [str(attrs.get("href")) for tag, attrs in page.tags if tag == "a"]
     assert {"#run1-accuracy", "#run2-setup"} <= set(links)
+
+
+def test_runs_put_together_with_a_gap_say_their_own_seeds():
+    """Seeds 0 to 2, 6 and 7: a configuration can name the first three only."""
+    joined, paper = small_run(RESULTS / "paper-prior-0.3"), small_run(RESULTS / "paper")
+    changes = {row[0]: row[1] for row in compare_section([paper, joined]).tables[-1].rows}
+    assert changes["seeds"] == "8 → 5"
+    assert "for its own seeds; 6, 7 came from other runs" in setup_section(joined).text
+    assert setup_section(paper).text.endswith("`airbayes run study.toml` repeats the run.")
+
+
+def test_gains_above_one_are_explained_where_there_are_such():
+    run = small_run()
+    above = run.dataset.assign(rho_mean_per_agent=run.dataset.rho_mean_per_agent + 0.1)
+    for dataset, explained in ((run.dataset, False), (above, True)):
+        section = network_section(make_run(SMALL, run.config, dataset))
+        assert section is not None
+        assert any("Optimal gains are above 1" in note for note in section.notes) == explained
 
 
 def test_a_run_without_a_network_is_compared_on_every_graph_and_no_name_lacks_a_curve():

@@ -4,12 +4,13 @@ import io
 
 import numpy as np
 import pytest
+import xarray as xr
 from report.html_pages import faulty_run, partly_faulty_run
 from rich.console import Console
 
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ChannelConfig, ExperimentConfig
-from airbayes.experiment.dataset import to_dataset
+from airbayes.experiment.dataset import STATUS_CODES, to_dataset
 from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
 from airbayes.report.files import show_tables, write_report_files
@@ -47,12 +48,23 @@ def test_chains_that_have_not_mixed_are_counted(rhat, says):
     assert ("R-hat is above" in out.getvalue()) == bool(says)
 
 
+def test_a_run_with_diverged_cells_says_what_to_do_and_never_to_take_a_larger_step():
+    ends = [result("dsgld", "full", None, 0.5), result("dsgld", "ring", None, None)]
+    assert ends[0].metrics is not None
+    ends[0].metrics.scalars["rhat"] = 1.3
+    out = io.StringIO()
+    show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=400))
+    assert "1 of 2 cells diverged" in out.getvalue()
+    assert "Take more steps before" in out.getvalue()
+    assert "larger step" not in out.getvalue()
+
+
 @pytest.mark.parametrize(("method", "option"), [("dsgld", "--sampling.eta"), ("dsghmc", "--momentum.eta")])
-def test_what_to_do_about_divergence_is_said(method, option):
+def test_the_step_that_was_too_large_is_named(method, option):
     out = io.StringIO()
     ends = [result(method, "full", None, None), result(method, "star", None, 0.5)]
-    show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=200))
-    assert f"1 of 2 cells diverged. A smaller step ({option}) or --sampling.drift tamed" in out.getvalue()
+    show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=400))
+    assert f"Take a smaller one ({option}), or --sampling.drift tamed." in out.getvalue()
 
 
 def test_graphs_outside_the_fault_scenarios_have_the_figures_of_other_runs(tmp_path):
@@ -92,6 +104,20 @@ def test_a_figure_is_drawn_although_one_graph_diverged(dataset, tmp_path):
     figure = gaussian_figure(dataset, {"full": 16.0, "star": 21.0, "ring": 22.0})
     figure.savefig(tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 10_000
+    assert "10 of 30 cells diverged and count in no mean" in figure.get_suptitle()
+
+
+def test_ellipses_are_of_the_first_seed_that_did_not_diverge(dataset):
+    """A row of empty panels stood there."""
+    later = dataset.assign_coords(seed=[3])
+    lost = dataset.copy(deep=True)
+    lost["status"] = lost.status.where(lost.status == 0, STATUS_CODES["diverged"])
+    for name in ("posterior_mean", "posterior_cov", "sampled_mean", "sampled_cov"):
+        lost[name] = lost[name] * np.nan
+    both: xr.Dataset = xr.concat([lost, later], "seed")  # pyright: ignore[reportAssignmentType]
+    figure = gaussian_figure(both, {})
+    titles = [axes.get_title() for axes in figure.axes]
+    assert sum("agent 0, seed 3, at 10 dB" in title for title in titles) == 2
 
 
 def test_csv_has_a_row_per_cell(dataset):

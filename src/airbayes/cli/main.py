@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import re
 import sys
 import warnings
 
@@ -13,6 +14,11 @@ from airbayes.leaving import anyone_at_work, hear_interrupts, leave_now, stopped
 from airbayes.text import fitted, printable
 
 MOST_LINE = 2000  # characters of one line of an error
+MISSING_GLYPH = re.compile(r"Glyph \d+ .* missing from font")
+BOXES = (
+    "Some letters of names are not in the font of the figures, which show boxes in their place. A file matplotlibrc in "
+    "this folder with a line such as 'font.family: Noto Sans CJK JP' names a font that has them."
+)
 
 USAGE = """\
 airbayes: Bayesian federated learning over the air.
@@ -44,8 +50,14 @@ def main(argv: list[str] | None = None) -> None:
 def say_warnings(*, quiet: bool = False) -> None:
     """Warnings as lines like all others, without the place in the code; none at all where errors only are asked for."""
 
+    said: set[str] = set()
+
     def say(message: Warning | str, *rest: object, **named: object) -> None:
-        sys.stderr.write(f"warning: {printable(str(message), MOST_LINE)}\n")
+        text = BOXES if MISSING_GLYPH.match(str(message)) else str(message)
+        if text == BOXES and BOXES in said:  # matplotlib says it of every letter
+            return
+        said.add(text)
+        sys.stderr.write(f"warning: {printable(text, MOST_LINE)}\n")
 
     warnings.showwarning = say
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # at a home that cannot be written it tells a long story

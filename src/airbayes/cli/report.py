@@ -15,7 +15,7 @@ USAGE = "usage: airbayes report DIR [DIR ...] [--out FILE] [--open]"
 @dataclasses.dataclass(frozen=True)
 class ReportOptions:
     out: Path | None = None
-    """File to write; report.html in the folder, or for several folders in the current one, when left out."""
+    """File to write (.html); report.html in the folder, or for several folders in the current one, when left out."""
     open: bool = False
     """Show the page in the browser."""
     objects: bool = False
@@ -54,6 +54,10 @@ def report_command(args: list[str]) -> int:
         raise AirbayesError("--objects and --no-objects exclude each other; give one.")
     drawn = True if options.objects else False if options.no_objects else None
     out = options.out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
+    if out.suffix.lower() not in ("", ".html", ".htm"):
+        raise AirbayesError(
+            f"--out {out}: the page is HTML; name it {out.with_suffix('.html').name}. The browser prints it as PDF."
+        )
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise AirbayesError(f"--out {out}: need a file in a folder that exists.")
     check_writable(out.absolute().parent)

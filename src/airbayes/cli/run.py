@@ -30,6 +30,7 @@ from airbayes.errors import AirbayesError, ConfigError, ResultsError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
 from airbayes.experiment.presets import PRESETS
+from airbayes.experiment.tracker_names import check_trackers
 from airbayes.experiment.validate_sharding import sharding_problems
 from airbayes.text import printable
 
@@ -67,10 +68,7 @@ def run_command(args: list[str]) -> int:
     console, progress = make_console(options.quiet or options.json), make_console(options.quiet, stderr=True)
     check_asked(options.devices, options.processes, options.process_id, options.coordinator)
     check_alone(engine, several=options.devices > 1 or options.processes > 1 or options.coordinator is not None)
-    if options.track:
-        from airbayes.experiment.tracking import check_trackers
-
-        check_trackers(options.track)
+    check_trackers(options.track)
     if options.dry_run:
         _check(config, progress)
         from airbayes.cli.dry_run import print_plan  # loads JAX, which _check prepares

@@ -6,8 +6,17 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.report.chance import collapsed_runs
-from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
-from airbayes.text import for_figure
+from airbayes.report.style import (
+    MARKERS,
+    around_one_snr,
+    colour,
+    column_title,
+    is_radio,
+    label,
+    lost_words,
+    study_name,
+    width,
+)
 
 ROWS = (("accuracy", "(a) accuracy"), ("ece", "(b) ECE"), ("nll", "NLL (nats)"))
 
@@ -19,6 +28,7 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     grid = figure.subplots(len(ROWS), len(topologies), squeeze=False, sharex="col", sharey="row")
     snrs = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
     guessing = collapsed_runs(dataset).any("seed")
+    radios = [name for name in map(str, dataset.method.values) if is_radio(name)]
     for column, topology in enumerate(topologies):
         for row, (metric, title) in enumerate(ROWS):
             axes = grid[row, column]
@@ -31,28 +41,37 @@ def accuracy_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
                 mean, spread = per_agent.mean(["seed", "agent"]), per_agent.std(["seed", "agent"])
                 if is_radio(variant):
                     middle, band = mean.sel(snr_db=snrs), spread.sel(snr_db=snrs)
-                    axes.fill_between(snrs, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
+                    at = snrs
+                    if len(snrs) == 1:  # a band has no width there: bars, beside each other
+                        at = snrs + 0.3 * (radios.index(variant) - (len(radios) - 1) / 2)
+                        axes.errorbar(at, middle, band, color=colour(variant), capsize=3, lw=1, ls="")
+                    else:
+                        axes.fill_between(at, middle - band, middle + band, color=colour(variant), alpha=0.15, lw=0)
                     shown = {"marker": MARKERS.get(variant, "."), "lw": width(variant), "label": label(variant)}
-                    axes.plot(snrs, middle, color=colour(variant), **shown)
+                    axes.plot(at, middle, color=colour(variant), **shown)
                     collapsed = guessing.sel({"method": variant, "topology": place, "snr_db": snrs}).values
                     if metric == "ece" and bool(collapsed.any()):
                         hollow = {"mfc": "white", "marker": MARKERS.get(variant, "."), "ls": "", "zorder": 5}
-                        axes.plot(snrs[collapsed], middle[collapsed], color=colour(variant), **hollow)
+                        axes.plot(at[collapsed], middle[collapsed], color=colour(variant), **hollow)
                 else:
                     axes.axhline(float(mean.sel(snr_db=np.inf)), color=colour(variant), ls="--", label=label(variant))
             if topology in transitions:
                 axes.axvline(transitions[topology], color="0.55", lw=1, ls=":")
+            if len(snrs) == 1:
+                around_one_snr(axes, float(snrs[0]), transitions.get(topology))
             axes.set_ylabel(title if column == 0 else "")
             axes.grid(alpha=0.25, lw=0.5)
             axes.spines[["top", "right"]].set_visible(False)
-        grid[0, column].set_title(f"{for_figure(topology)} graph", fontweight="bold")
+        grid[0, column].set_title(column_title(f"{topology} graph"), fontweight="bold")
         grid[-1, column].set_xlabel("SNR (dB)")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    lost = lost_words(dataset)
     figure.suptitle(
         f"{study_name(dataset.attrs)}: accuracy and calibration against SNR\n"
-        "bands: ± standard deviation over agents and seeds; dotted: predicted transition; "
-        "hollow: a seed is near chance, where ECE means nothing",
+        f"{'bars' if len(snrs) == 1 else 'bands'}: ± standard deviation over agents and seeds; "
+        "dotted: predicted transition; hollow: a seed is near chance, where ECE means nothing"
+        + (f"; {lost}" if lost else ""),
         wrap=True,
     )
     return figure

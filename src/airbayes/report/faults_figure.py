@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 
 from airbayes.experiment.config import UNCONNECTED_METHODS
 from airbayes.experiment.scenario import CHANNEL_RATES, graph_name, own_settings
-from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
-from airbayes.text import for_figure
+from airbayes.report.style import MARKERS, colour, column_title, is_radio, label, lost_words, study_name, width
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("nll", "NLL (nats)"))
 NAMES = {
@@ -68,7 +67,7 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
             for row, (metric, _) in enumerate(ROWS):
                 _line(grid[row, place], np.array(list(rates)), cells[f"{metric}_per_agent"], variant)
         grid[0, place].set_title(
-            "\n".join(filter(None, (f"{for_figure(graph)}: {NAMES.get(fault, fault)}", others))), fontsize=10
+            "\n".join(filter(None, (column_title(f"{graph}: {NAMES.get(fault, fault)}", 26), others))), fontsize=10
         )
         grid[-1, place].set_xlabel(fault)
         positive = [rate for rate in rates if rate > 0]
@@ -81,9 +80,10 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
     handles = {name: handle for axes in grid[0] for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     at = f" at {finite.max():g} dB" if len(finite) else ""
+    lost = lost_words(dataset)
     figure.suptitle(
         f"{study_name(dataset.attrs)}: accuracy and calibration against the rate of faults{at}\n"
-        "bands: ± standard deviation over agents and seeds",
+        "bands: ± standard deviation over agents and seeds" + (f"; {lost}" if lost else ""),
         wrap=True,
     )
     return figure

@@ -83,22 +83,6 @@ def _show(table: Table, console: Console) -> None:
         console.print()
 
 
-def _warn_about_divergence(dataset: xr.Dataset, console: Console) -> None:
-    """What to do about it: the tables only say that it happened."""
-    lost = dataset.status == STATUS_CODES["diverged"]
-    count, present = int(lost.sum()), int((dataset.status > 0).sum())
-    if count:
-        over = [dim for dim in lost.dims if dim != "method"]
-        own = dataset.method == "dsghmc"  # has a step of its own
-        steps = [
-            f"--{name}.eta" for name, who in (("sampling", ~own), ("momentum", own)) if (lost.any(over) & who).any()
-        ]
-        console.print(
-            f"{count} of {plural(present, 'cell')} diverged. A smaller step ({', '.join(steps)}) or "
-            "--sampling.drift tamed keeps chains from it."
-        )
-
-
 def _warn_about_partitions(dataset: xr.Dataset, console: Console) -> None:
     """Say how often faults cut the network into parts that could not reach each other."""
     if said := partition_words(dataset):
@@ -119,6 +103,21 @@ def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable)
     )
 
 
+def _warn_about_divergence(dataset: xr.Dataset, console: Console) -> None:
+    """What to do about it; where and when it happened was said during the run."""
+    lost = dataset.status == STATUS_CODES["diverged"]
+    if not lost.any():
+        return
+    present = int((dataset.status > STATUS_CODES["absent"]).sum())
+    own = dataset.method == "dsghmc"  # has a step of its own
+    steps = [f"--{name}.eta" for name, who in (("sampling", ~own), ("momentum", own)) if (lost & who).any()]
+    console.print(
+        f"{int(lost.sum()):,} of {plural(present, 'cell')} diverged and count in no mean: usually the step is too "
+        f"large. Take a smaller one ({', '.join(steps)}), or --sampling.drift tamed.",
+        markup=False,
+    )
+
+
 def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
     """Say so when the chains of a cell disagree: then its metrics describe the run, not the sampler's law."""
     if "rhat" not in dataset:
@@ -126,9 +125,11 @@ def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
     poor = int((dataset.rhat > RHAT_LIMIT).sum())
     if poor:
         worst = float(dataset.rhat.max())
+        lost = (dataset.status == STATUS_CODES["diverged"]).any()  # then it is too large already
+        larger = "" if lost else " or a larger step size"
         console.print(
             f"R-hat is above {RHAT_LIMIT} in {plural(poor, 'cell')} (worst {worst:.2f}): the chains there have not "
-            "mixed. Take more steps or a larger step size before reading them as samples of the posterior."
+            f"mixed. Take more steps{larger} before reading them as samples of the posterior."
         )
 
 

@@ -7,11 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airbayes.data import ObjectSet
-from airbayes.text import plural
+from airbayes.text import in_lines, plural
 
 # How far the eye is moved from the line of sight: turned to the side and raised, radians. From the sensor itself
 # a scan has no depth.
 TURN, RAISE = math.radians(25), math.radians(20)
+NAME_WIDTH, NAME_LINES = 16, 3  # letters and lines of a class name beside its row
 
 
 def gallery_figure(objects: ObjectSet, columns: int = 6) -> Figure:
@@ -20,7 +21,9 @@ def gallery_figure(objects: ObjectSet, columns: int = 6) -> Figure:
     figure = Figure(figsize=(2.1 * columns, 1.75 * len(classes) + 0.7), layout="constrained")
     grid = figure.subplots(len(classes), columns, squeeze=False)
     for row, label in enumerate(classes):
-        grid[row, 0].set_ylabel(objects.class_names[label], fontweight="bold", parse_math=False)
+        grid[row, 0].set_ylabel(
+            in_lines(objects.class_names[label], NAME_WIDTH, NAME_LINES), fontweight="bold", parse_math=False
+        )
         chosen = spread_by_range(objects, label, columns)
         for column, axes in enumerate(grid[row]):
             _prepare(axes)

@@ -6,8 +6,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from airbayes.report.style import MARKERS, colour, is_radio, label, study_name, width
-from airbayes.text import for_figure
+from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.report.style import (
+    MARKERS,
+    around_one_snr,
+    colour,
+    column_title,
+    is_radio,
+    label,
+    lost_words,
+    study_name,
+    width,
+)
 
 ROWS = (
     ("w2", "W2 to the posterior"),
@@ -21,16 +31,19 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
     topologies = [str(name) for name in dataset.topology.values if name != "none"]
     figure = Figure(figsize=(max(8.4, 4.2 * len(topologies)), 9.6), layout="constrained")
     grid = figure.subplots(len(ROWS) + 1, len(topologies), squeeze=False)
+    snrs = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
     for column, topology in enumerate(topologies):
         for row, (metric, title) in enumerate(ROWS):
             _errors(grid[row, column], dataset, topology, metric)
             grid[row, column].set_ylabel(title if column == 0 else "")
             if topology in transitions:
                 grid[row, column].axvline(transitions[topology], color="0.55", lw=1, ls="--")
-        grid[0, column].set_title(f"{for_figure(topology)} graph", fontsize=12, fontweight="bold")
+            if len(snrs) == 1:
+                around_one_snr(grid[row, column], float(snrs[0]), transitions.get(topology))
+        grid[0, column].set_title(column_title(f"{topology} graph"), fontsize=12, fontweight="bold")
         if topology in transitions:
             grid[0, column].annotate(
-                f"power limit acts\nbelow {transitions[topology]:.0f} dB",
+                f"power limit acts\nbelow {round(transitions[topology])} dB",
                 (transitions[topology], 0.97),
                 xycoords=("data", "axes fraction"),
                 xytext=(4, 0),
@@ -49,9 +62,11 @@ def gaussian_figure(dataset: xr.Dataset, transitions: dict[str, float]) -> Figur
             axes.set_ylim(low, high)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    lost = lost_words(dataset)
     figure.suptitle(
         f"{study_name(dataset.attrs)}: sampled against exact, Bayesian linear regression over the air\n"
-        "solid: one agent (mean over agents); dotted: network average; dashed: predicted transition",
+        "solid: one agent (mean over agents); dotted: network average; dashed: predicted transition"
+        + (f"\n{lost}" if lost else ""),
         fontsize=12,
         wrap=True,
     )
@@ -91,11 +106,14 @@ def _ellipses(axes: Axes, dataset: xr.Dataset, topology: str) -> None:
     """Two parameters of one agent: the 95 % ellipse that was sampled, at a low SNR, against the exact one."""
     noisy = dataset.snr_db.values[np.isfinite(dataset.snr_db.values)]
     snr = float(noisy[len(noisy) // 4]) if len(noisy) else np.inf
-    first = dataset.isel(seed=0)
+    shown = dataset.status.sel(topology=topology, snr_db=snr) == STATUS_CODES["ok"]
+    seed = dataset.seed.values[shown.any("method").values.argmax()]  # the first of which there is something to show
+    first = dataset.sel(seed=seed)
     exact = first.sel(topology=topology)[["posterior_mean", "posterior_cov"]].stack(cell=("method", "snr_db"))
     exact = exact.dropna("cell")
     if not exact.sizes["cell"]:  # every cell of this graph diverged
         axes.set_axis_off()
+        axes.text(0.5, 0.5, "the chains diverged", ha="center", transform=axes.transAxes)
         return
     truth, truth_cov = exact.posterior_mean.isel(cell=0), exact.posterior_cov.isel(cell=0)
     _ellipse(axes, truth.values, truth_cov.values, facecolor="0.85", edgecolor="0.4", lw=1, label="exact posterior")
@@ -103,7 +121,7 @@ def _ellipses(axes: Axes, dataset: xr.Dataset, topology: str) -> None:
         if len(noisy) and not variant.startswith("cd_"):
             continue
         cell = first.sel({"method": variant, "topology": topology, "snr_db": snr})
-        if int(cell.status) != 1:
+        if int(cell.status) != STATUS_CODES["ok"]:
             continue
         mean, cov = cell.sampled_mean.isel(agent=0).values, cell.sampled_cov.isel(agent=0).values
         _ellipse(axes, mean, cov, facecolor="none", edgecolor=colour(variant), lw=width(variant))
@@ -111,7 +129,7 @@ def _ellipses(axes: Axes, dataset: xr.Dataset, topology: str) -> None:
     axes.margins(0.15)
     axes.set_xlabel("parameter 1")
     at = f"at {snr:g} dB" if len(noisy) else "over ideal links"
-    axes.set_title(f"agent 0 {at}; grey: exact posterior (95 %)", fontsize=9)
+    axes.set_title(f"agent 0, seed {seed}, {at}; grey: exact posterior (95 %)", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
 
 

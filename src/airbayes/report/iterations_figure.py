@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from airbayes.experiment.config import SAMPLING_METHODS, UNCONNECTED_METHODS
-from airbayes.report.style import colour, is_radio, label, study_name
-from airbayes.text import for_figure
+from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.report.style import colour, column_title, is_radio, label, lost_words, study_name
 
 ROWS = (("accuracy", "accuracy"), ("ece", "ECE"), ("rms", "rms(θ)"))
 
@@ -24,18 +24,19 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
             if place not in dataset.topology.values or snr not in dataset.snr_db.values:
                 continue
             cells = dataset.sel({"method": variant, "topology": place, "snr_db": snr})
-            if not (cells.status > 0).any():
+            kept = cells.status == STATUS_CODES["ok"]  # what is stored of a chain after it diverged is no model
+            if not kept.any():
                 continue
             style = {"color": colour(variant), "ls": "-" if np.isfinite(snr) else "--"}
             for row, (metric, _) in enumerate(ROWS):
                 axes = grid[row, column]
                 now = cells[f"{metric}_over_steps" if metric == "rms" else f"sample_{metric}_over_steps"]
-                axes.plot(dataset.step, now.mean(["seed", "agent"]), lw=0.9, alpha=0.7, **style)
+                axes.plot(dataset.step, now.where(kept).mean(["seed", "agent"]), lw=0.9, alpha=0.7, **style)
                 if metric != "rms" and variant.partition(":")[0] in SAMPLING_METHODS:
-                    mean = cells[f"mean_{metric}_over_steps"].mean(["seed", "agent"])
+                    mean = cells[f"mean_{metric}_over_steps"].where(kept).mean(["seed", "agent"])
                     axes.plot(dataset.step, mean, lw=2.4, **style)
             grid[0, column].plot([], [], lw=2.0, label=label(variant), **style)
-        grid[0, column].set_title(f"{for_figure(topology)} graph", fontweight="bold")
+        grid[0, column].set_title(column_title(f"{topology} graph"), fontweight="bold")
         grid[-1, column].set_xlabel("iteration")
     for row, (_, title) in enumerate(ROWS):
         grid[row, 0].set_ylabel(title)
@@ -46,10 +47,12 @@ def iterations_figure(dataset: xr.Dataset) -> Figure:
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     ideal = any(line.get_linestyle() == "--" for axes in grid[0] for line in axes.lines)
     top = f" at {finite.max():g} dB" if len(finite) else ""
+    lost = lost_words(dataset)
     figure.suptitle(
         f"{study_name(dataset.attrs)}: over iterations{top}\n"
         "thin: one sample or iterate; thick: mean prediction over the samples kept so far"
-        + ("; dashed: ideal links" if ideal else ""),
+        + ("; dashed: ideal links" if ideal else "")
+        + (f"; {lost}" if lost else ""),
         wrap=True,
     )
     return figure

@@ -1,8 +1,14 @@
 """Names, colours and line styles, the same in every table and figure."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from airbayes.text import for_figure, printable
+from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.text import for_figure, in_lines, plural, printable
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
 
 LABELS = {
     "sgld": "SGLD, one place",
@@ -74,3 +80,22 @@ def width(variant: str) -> float:
 
 def colour(variant: str) -> str:
     return COLOURS.get(variant, "#444444")
+
+
+def column_title(text: str, wide: int = 30) -> str:
+    """Of a column of panels: names of edge lists may be long, and would run into the next column."""
+    return "\n".join(map(for_figure, in_lines(text, wide, 3).split("\n")))
+
+
+def lost_words(dataset: "xr.Dataset") -> str:
+    """For the title of a figure, which draws means of the others; empty where no cell diverged."""
+    lost = int((dataset.status == STATUS_CODES["diverged"]).sum())
+    present = int((dataset.status > STATUS_CODES["absent"]).sum())
+    return f"{lost:,} of {plural(present, 'cell')} diverged and count in no mean" if lost else ""
+
+
+def around_one_snr(axes: "Axes", snr: float, transition: float | None) -> None:
+    """An axis with room on both sides of its only SNR, and for the predicted transition."""
+    seen = [snr, snr if transition is None else transition]
+    axes.set_xlim(min(seen) - 3, max(seen) + 3)
+    axes.set_xticks([snr])

@@ -1,28 +1,13 @@
 """Trackers by name. A package that is missing is reported before anything is computed."""
 
-import importlib.util
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from airbayes.errors import ConfigError
 from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.tracker_names import check_trackers
 from airbayes.experiment.tracking.base import Tracker
 from airbayes.experiment.tracking.event_file import EventFile
-
-TRACKERS = {"tensorboard": "tensorboard", "mlflow": "mlflow"}  # name, which is also the extra → module
-
-
-def check_trackers(names: Sequence[str]) -> None:
-    """Raise ConfigError unless every tracker can be used."""
-    problems = [f"Unknown tracker {name!r}. Known: {', '.join(TRACKERS)}." for name in names if name not in TRACKERS]
-    problems += [
-        f"--track {name} needs a package that is not installed. Install it with: pip install 'airbayes[{name}]'"
-        for name in names
-        if name in TRACKERS and importlib.util.find_spec(TRACKERS[name]) is None
-    ]
-    if problems:
-        raise ConfigError(problems)
 
 
 def tracked_in(names: Sequence[str], folder: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Several runs beside each other: what differs between them, and the same scores in one figure."""
 
+import dataclasses
 import math
 
 from airbayes.experiment.toml_io import changed_fields
@@ -104,7 +105,7 @@ def _overview(runs: list[Run]) -> Table:
 
 
 def _differences(first: Run, other: Run) -> Table:
-    changed = changed_fields(first.config, other.config)
+    changed = changed_fields(*(dataclasses.replace(run.config, seeds=run.seeds) for run in (first, other)))
     rows = [tuple(line.split(": ", 1)) for line in changed[:MAX_DIFFERENCES]] or [("nothing", "the same settings")]
     return Table(f"{first.name} → {other.name}", ("setting", "change"), tuple(rows), words=(0, 1))
 

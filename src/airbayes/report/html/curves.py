@@ -120,7 +120,7 @@ def line_words(figure: Figure) -> str:
     dotted = any("upright" in panel for panel in panels)
     return " ".join(
         (["Dashed: ideal links, no radio."] if dashed else [])
-        + (["Dotted: the SNR below which the power limit bites."] if dotted else [])
+        + (["Dotted: the SNR below which the power limit is predicted to bite."] if dotted else [])
     )
 
 

@@ -132,13 +132,13 @@ def _warnings(run: Run) -> list[str]:
     found = []
     status = run.dataset.status
     diverged, present = int((status == STATUS_CODES["diverged"]).sum()), int((status > 0).sum())
-    if diverged == present:
+    if diverged:
         found.append(
-            "Every cell diverged, so there is nothing to score. A smaller step (`sampling.eta`) or "
-            '`sampling.drift = "tamed"` keeps chains from it.'
+            "Every cell diverged, so there is nothing to score. "
+            if diverged == present
+            else f"{plural(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean. "
         )
-    elif diverged:
-        found.append(f"{plural(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean.")
+        found[-1] += 'A smaller step (`sampling.eta`) or `sampling.drift = "tamed"` keeps chains from it.'
     if run.seeds < MIN_SEEDS and not run.linear and diverged < present:
         needed = f" a verdict needs {MIN_SEEDS}." if run.claims else ""
         reading = (

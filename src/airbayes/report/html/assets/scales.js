@@ -36,17 +36,29 @@ function tickText(value, log) {
   return minus(value.toLocaleString("en", { maximumSignificantDigits: 4 }));
 }
 
+// The row of each name under an axis: one below where it would run into its neighbour.
+function nameRows(marks, sx) {
+  const ends = [];
+  return marks.map(([value, text]) => {
+    const half = 3.1 * text.length + 3, left = sx(value) - half;
+    let row = ends.findIndex((end) => end <= left);
+    if (row < 0) row = ends.length;
+    ends[row] = sx(value) + half;
+    return row;
+  });
+}
+
 // A frame with grid and axes; returns its svg, the scales and the box inside.
 function axes(width, height, x, y) {
-  const left = 48, right = 10, top = 10, bottom = 38;
+  const left = 48, right = 10, top = 10, sx = scale(x.range, left, width - right, false);
+  const marks = x.ticks || ticks(x.range, clamp(Math.floor(width / 62), 2, 9), false).map((value) => [value, tickText(value)]);
+  const rows = x.ticks ? nameRows(marks, sx) : [], bottom = 38 + 12 * Math.max(0, ...rows);
   const box = { left, top, right: width - right, bottom: height - bottom };
-  const sx = scale(x.range, box.left, box.right, false);
   const sy = scale(y.range, box.bottom, box.top, y.log);
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
-  const marks = x.ticks || ticks(x.range, clamp(Math.floor(width / 62), 2, 9), false).map((value) => [value, tickText(value)]);
-  for (const [value, text] of marks) {
+  for (const [index, [value, text]] of marks.entries()) {
     root.append(svg("line", { class: "grid", x1: sx(value), x2: sx(value), y1: box.top, y2: box.bottom }));
-    root.append(svg("text", { x: sx(value), y: box.bottom + 15, "text-anchor": "middle", text }));
+    root.append(svg("text", { x: sx(value), y: box.bottom + 15 + 12 * (rows[index] || 0), "text-anchor": "middle", text }));
   }
   for (const value of ticks(y.range, clamp(Math.floor(height / 42), 2, 6), y.log)) {
     root.append(svg("line", { class: "grid", x1: box.left, x2: box.right, y1: sy(value), y2: sy(value) }));

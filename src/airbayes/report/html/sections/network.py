@@ -54,7 +54,13 @@ def network_section(run: Run) -> Section | None:
             " The ring of a circle, and the number under it, show the gain ρ at which the agent sends, on average "
             "after burn-in: a full ring, ρ = 1, is all it wants, a part of it all that its power allows."
         )
-    notes = [note for note in (each.strip() if controls else "", *left_out) if note]
+    gains = [gain for panels in frames.values() for panel in panels for gain in panel.get("gain", ())]
+    above = (
+        "Optimal gains are above 1 where an agent with power to spare makes up for its neighbours."
+        if any(gain is not None and gain > 1.005 for gain in gains)
+        else ""
+    )
+    notes = [note for note in (each.strip() if controls else "", above, *left_out) if note]
     return Section(
         "network", "The network", text, (Figure("Graphs of the study", frames, 3, controls),), notes=tuple(notes)
     )
