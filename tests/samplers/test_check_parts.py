@@ -23,6 +23,8 @@ g, ring = models.FullGradient(posterior), network.build_mixing(network.ring(5))
 radio, common, top = channel.AWGN(20.0), power.Common(), jnp.full(5, 2)
 def first(sampler): return sampler.step(jax.random.key(0), sampler.init(np.zeros((5, 5))), None)
 def own(keys, theta, data): return theta
+class Row(samplers.Drift):
+    def __call__(self, gradient, eta): return gradient[0]
 def over(power, noise):
     many = channel.AWGN(20.0)
     for name, value in (("power", power), ("noise_power", noise)): object.__setattr__(many, name, jnp.asarray(value))
@@ -35,6 +37,7 @@ W, A, b = np.eye(5) / 2, np.ones((5, 2, 2)), np.ones((5, 2))
 labels, logs = jnp.zeros(3, int), jnp.log(jnp.ones((3, 2)) / 2)
 """
 NO_GRADIENT = r"gradient must be a function .* such as models.FullGradient\(posterior\), got "
+ROWS = r"gradient must give one row per agent, \[agent, param\], \[5, 5\], "
 NO_DRIFT = r"drift must be a Drift such as samplers.Tamed\(\), got "
 MISTAKES = {
     "samplers.DSGLD(posterior, ring, 1e-3)": NO_GRADIENT + "a Posterior",
@@ -45,6 +48,15 @@ MISTAKES = {
     "samplers.DSGLD(g, ring, 1e-3, 'tamed')": NO_DRIFT + "'tamed'",
     "samplers.SGLD(g, 1e-3, samplers.Tamed)": NO_DRIFT + r"the class Tamed \(add parentheses",
     "samplers.DSGLD(g, network.ring(5), 1e-3)": "mixing must come from network.build_mixing.*got a Graph",
+    "first(samplers.DSGLD(lambda key, theta, data: theta[0], ring, 1e-3))": ROWS + r"got shape \[5\].*FullGradient",
+    "first(samplers.SGLD(lambda key, theta, data: theta[:, :1], 1e-3))": ROWS + r"got shape \[5, 1\]",
+    "first(samplers.CDDSGLD(lambda key, theta, data: theta.sum(), ring, radio, common, 1e-3))": ROWS,
+    "first(samplers.DSGD(lambda key, theta, data: (theta, 0), ring, 1e-3))": ROWS + "got a tuple",
+    "first(samplers.DSGLD(own, ring, 1e-3, Row()))": r"Row must give one row per agent.*got shape \[5\].*\[:, None\]",
+    "first(samplers.QDSGD(own, ring, top, 1e-3, 0.3, drift=Row()))": "Row must give one row per agent",
+    "samplers.DSGLD(own, ring, 1e-3).step(jax.random.key(0), np.zeros((5, 2)), None)": "a State, got a ndarray",
+    "samplers.SGLD(own, 1e-3).step(start(np.zeros((5, 2))), jax.random.key(0), None)": r"step\(key, state, data\)",
+    "samplers.DSGHMC(own, ring, 1e-3, 1.0).step(jax.random.key(0), start(np.zeros((5, 2))), None)": "a MomentumState",
     "samplers.DSGLD(g, ring, 1e-3, outage=0.1)": "outage must be one such as samplers.LinkOutage.*got 0.1",
     "samplers.DSGLD(g, ring, 1e-3, faults=samplers.Late(0.1, 3))": "faults must be a Faults .*got a Late",
     "samplers.DSGLD(g, ring, '1e-3')": "step size η must be a number, got '1e-3'",

@@ -23,7 +23,7 @@ from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, start_theta
+from airbayes.samplers.check_parts import check_network, check_part, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -96,10 +96,11 @@ class QDSGD(Sampler[MemoryState]):
         return MemoryState(theta, first_step(), theta, faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: MemoryState, data: PyTree) -> tuple[MemoryState, Info]:
+        check_state(state, MemoryState)
         theta, agents = state.theta, len(state.theta)
         eta = eta_at(self.step_size, state.step)
-        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
-        move = -eta * self.drift(grad, eta)
+        grad = gradient_rows(self.gradient, agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
+        move = -eta * drift_rows(self.drift, grad, eta)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, theta, self.mixing)
         mask = now.mask
 
