@@ -132,7 +132,7 @@ class Faults(eqx.Module):
         return FaultState(
             None if self.bursts is None else mixing.links,
             None if self.churn is None else jnp.ones(agents, jnp.float32),
-            None if self.late is None else theta,
+            None if self.late is None else jnp.copy(theta),  # as in Q-DSGD: arrays of its own can be donated
             None if self.late is None else jnp.zeros(agents, jnp.int32),
         )
 
