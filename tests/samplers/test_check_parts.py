@@ -30,6 +30,7 @@ def over(power, noise):
     for name, value in (("power", power), ("noise_power", noise)): object.__setattr__(many, name, jnp.asarray(value))
     return first(samplers.CDDSGLD(own, ring, many, common, 1e-3))
 def start(theta): return samplers.DSGLD(g, ring, 1e-3).init(theta)
+def labelled(labels): return models.stack_agents(np.zeros((5, 4, 2), np.float32), labels, num_classes=3)
 def cut(mask): return first(samplers.DSGLD(own, ring, 1e-3, outage=lambda key, mixing: mask))
 def attack(**options): return samplers.Faults(attack=samplers.Attack(1.0, 1.0, **options)).init(np.zeros((5, 2)), ring)
 law = samplers.exact.dsgld_law
@@ -72,6 +73,8 @@ MISTAKES = {
     "start(jnp.zeros((6, 2)))": "θ has 6 rows.*or build the mixing from a graph of 6 agents",
     "start(jnp.zeros(2))": r"two axes, .agent, param., got shape .2.*jnp.tile\(point, \(5, 1\)\)",
     "start([[0.0, 0.0]] * 5)": "θ must be an array .*, got a list. Use jnp.asarray",
+    "start({'a': jnp.zeros((5, 2))})": r"got a dict. Flatten a pytree: .*ravel_pytree.*jnp.tile\(point, \(5, 1\)\)",
+    "start((jnp.zeros((5, 2)), jnp.zeros(5)))": "got a tuple. Flatten a pytree",
     "start(jnp.zeros((5, 2), int))": "θ must be float32, got int32. Use theta.astype",
     "start(jnp.zeros((5, 2), jnp.float16))": "θ must be float32, got float16",
     "samplers.SGLD(g, 1e-3).init(jnp.zeros(2))": "two axes",
@@ -136,6 +139,12 @@ MISTAKES = {
     "metrics.consensus_distance(jnp.zeros(5))": r"θ must be \[agent, param\], got shape \[5\].*jax.vmap",
     "metrics.consensus_distance(jnp.zeros((2, 5, 3)))": r"θ must be \[agent, param\], got shape \[2, 5, 3\]",
     "metrics.rhat(np.zeros(50))": r"must be \[chain, draw, ...\], got shape .50.. Of a single chain give draws\[None\]",
+    "metrics.rhat(np.zeros((50, 3)))": r"3 in 50. Axes are \[chain, draw, ...\]: of a single chain give draws\[None\]",
+    "metrics.ess(np.zeros((2, 3)))": "got 3 in 2. Keep more samples",
+    "labelled(np.zeros((5, 4)))": r"got float64 .*astype\(np.int32\)",
+    "labelled(np.zeros((5, 4), bool))": r"got bool .*astype\(np.int32\)",
+    "labelled(np.zeros((5, 4, 1), int))": r"a column give labels\[..., 0\]",
+    "labelled(np.zeros((5, 4, 3), int))": r"one-hot rows give rows.argmax\(axis=-1\)",
     "metrics.ess(np.zeros(50))": r"must be \[chain, draw, ...\], got shape \[50\]",
 }
 

@@ -372,7 +372,7 @@ def test_senseless_faults_are_refused():
     with pytest.raises(AirbayesError, match="every message arrives"):
         QDSGD(GRADIENT, MIXING, T, ETA, 0.2, "memory", faults=Faults(churn=Churn(0.1, 5.0)))
     for outage in (LinkOutage(0.1), Jamming(0.1, 2)):
-        with pytest.raises(AirbayesError, match="every message arrives.*outages"):
+        with pytest.raises(AirbayesError, match=r"every message arrives.*outages"):
             QDSGD(GRADIENT, MIXING, T, ETA, 0.2, "memory", outage=outage)
     with pytest.raises(AirbayesError, match="from 0 to 1, got 2"):
         ImpulsiveNoise(AWGN(1.0), 2.0, 1.0)

@@ -64,7 +64,16 @@ def start_theta(theta: Any, mixing: AnyMixing | None = None) -> Float[Array, "ag
     shape, dtype = getattr(theta, "shape", None), getattr(theta, "dtype", None)
     agents = "agents" if mixing is None else mixing.num_agents
     if shape is None or dtype is None:
-        raise AirbayesError(f"θ must be an array [agent, param], got {describe(theta)}. Use jnp.asarray(theta).")
+        plain = isinstance(theta, int | float) or (
+            isinstance(theta, list | tuple) and not any(getattr(leaf, "shape", ()) for leaf in theta)
+        )
+        fix = (
+            "Use jnp.asarray(theta)."
+            if plain
+            else "Flatten a pytree: point, unravel = jax.flatten_util.ravel_pytree(tree) for one agent, "
+            f"then jnp.tile(point, ({agents}, 1)); the likelihood calls unravel(theta)."
+        )
+        raise AirbayesError(f"θ must be an array [agent, param], got {describe(theta)}. {fix}")
     if len(shape) != 2:
         raise AirbayesError(
             f"θ must have two axes, [agent, param], got shape {list(shape)}. "
