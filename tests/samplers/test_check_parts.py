@@ -129,6 +129,7 @@ MISTAKES = {
     "metrics.RunningMean.empty((2,)).update(jnp.ones((3, 2)))": r"made for shape \[2\], got \[3, 2\]",
     "metrics.RunningMoments.empty((2,)).update(jnp.ones((3, 2)))": r"made for shape \[2\], got \[3, 2\]",
     "metrics.fit_temperature(jnp.exp(logs), labels)": r"no log-probabilities: .*jnp.log\(probabilities\)",
+    "metrics.temper(jnp.exp(logs), 2.0)": r"probabilities already. Give jnp.log\(probabilities\)",
     "metrics.nll_from_log(2 * logs, labels)": "sum of their exponentials is 0.5. .*jax.nn.log_softmax",
     "metrics.nll_from_log(logs, labels.astype(float))": "Labels must be integers, got float32",
     "metrics.confusion_matrix(jnp.exp(logs), labels + 2)": "Example 0 has the label 2: 2 classes",
