@@ -111,6 +111,7 @@ MISTAKES = {
     "cut(1.0)": r"mask must be shaped like mixing.weights, \[5, 2\], got shape \[\]",
     "network.mix(jnp.ones((5, 2)), ring, jnp.ones(2))": r"mask must be shaped like mixing.weights, .* got shape \[2\]",
     "network.mix(jnp.ones(5), ring)": r"one row for each of the 5 agents, got shape \[5\].*theta\[:, None\]",
+    "network.build_mixing(network.ring(5), layout='edge')": "Unknown layout 'edge'. Choose 'auto', 'table' or 'edges'",
     "power.Fixed([-1.0, 1, 1, 1, 1])": "gain ρ must be zero or more, got -1",
     "channel.AWGN('20')": "SNR in dB must be a number, got '20'",
     "channel.AWGN(None)": "SNR in dB must be a number, got None",
@@ -159,6 +160,12 @@ def said() -> dict[str, str]:
 def test_a_mistake_is_named_with_its_fix(said, mistake):
     assert re.match("(AirbayesError|GraphError): ", said[mistake]), said[mistake]
     assert re.search(MISTAKES[mistake], said[mistake]), said[mistake]
+
+
+def test_numpy_arrays_mix_as_those_of_jax():
+    numbers = "network.mix(np.ones((5, 2), np.float32), network.build_mixing(network.ring(5), layout={!r}))"
+    mistakes = [numbers.format(layout) for layout in ("table", "edges")]
+    assert set(answers(SETUP, mistakes).values()) == {"no error"}
 
 
 RING = build_mixing(network.ring(5))
