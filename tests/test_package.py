@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from unchecked import answers
 
 import airbayes
 
@@ -14,6 +15,11 @@ def test_sub_packages_are_attributes():
     assert {"models", "network", "samplers"} <= set(dir(airbayes))
     for name in airbayes.__all__:
         assert getattr(airbayes, name).__name__ == f"airbayes.{name}"
+
+
+def test_names_of_the_notation_are_found_where_it_says():
+    names = ["airbayes.channel.rate.sinr", "airbayes.channel.link_budget.received_snr_db", "airbayes.power.box_qp"]
+    assert set(answers("import airbayes", names).values()) == {"no error"}
 
 
 def test_what_it_does_not_have_is_an_attribute_error():

@@ -2,13 +2,15 @@
 
 import copy
 import dataclasses
+import re
 
 import numpy as np
 import pytest
+from unchecked import answers
 
 from airbayes.cli.run import run_command
 from airbayes.errors import ConfigError, ResultsError
-from airbayes.experiment import ExperimentConfig, NetworkConfig, ProblemConfig, SamplingConfig, grid, run
+from airbayes.experiment import ExperimentConfig, NetworkConfig, ProblemConfig, SamplingConfig, grid, load_config, run
 from airbayes.experiment.store import read_dataset
 from airbayes.experiment.toml_io import dump_config
 
@@ -49,6 +51,26 @@ def test_a_complete_folder_is_read_and_another_configuration_refused(tmp_path, m
     assert run(CONFIG, str(tmp_path)).equals(first)
     with pytest.raises(ResultsError, match="seeds: 1 → 2"):
         run(dataclasses.replace(CONFIG, seeds=2), tmp_path)
+
+
+def test_a_file_is_read_by_its_name(tmp_path):
+    (tmp_path / "small.toml").write_text(dump_config(CONFIG), encoding="utf-8")
+    assert load_config(str(tmp_path / "small.toml")) == load_config(tmp_path / "small.toml") == CONFIG
+
+
+def test_what_is_no_configuration_is_named_with_its_fix():
+    setup = "from pathlib import Path; from airbayes import network; from airbayes.experiment import *"
+    wanted = r"run takes an ExperimentConfig, got .*preset\('gaussian'\) or load_config\('study.toml'\)"
+    own_graph = "run(ExperimentConfig(network=NetworkConfig(topologies=(network.ring(3),))))"
+    mistakes = {
+        "run('gaussian')": wanted,
+        "run(Path('study.toml'))": wanted,
+        "run({'methods': ['dsgld']})": wanted,
+        own_graph: r"(?s)topologies\[0\] = .* 'edges.csv', one edge a line",
+    }
+    for mistake, said in answers(setup, list(mistakes)).items():
+        assert re.match("ConfigError: ", said), said
+        assert re.search(mistakes[mistake], said), said
 
 
 def test_what_was_interrupted_goes_on(tmp_path, monkeypatch):

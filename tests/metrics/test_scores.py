@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from unchecked import answers
 
 from airbayes import metrics
 
@@ -54,6 +55,13 @@ def test_probability_zero_costs_the_log_of_the_smallest_normal_float():
     ours, worst = scores(probabilities, labels), -math.log(np.finfo(np.float32).tiny)
     assert float(ours["nll"]) == pytest.approx(worst / 2)
     assert float(ours["nll_from_log"]) == math.inf
+
+
+def test_probability_zero_costs_the_same_in_float64_of_numpy():
+    """int(inf) is an error."""
+    setup = "import numpy as np; from airbayes import metrics"
+    mistake = "int(metrics.nll(np.eye(2), np.array([1, 0])))"
+    assert answers(setup, [mistake]) == {mistake: "no error"}
 
 
 def test_balanced_accuracy_leaves_out_classes_without_examples():

@@ -23,11 +23,14 @@ g, ring = models.FullGradient(posterior), network.build_mixing(network.ring(5))
 radio, common, top = channel.AWGN(20.0), power.Common(), jnp.full(5, 2)
 def first(sampler): return sampler.step(jax.random.key(0), sampler.init(np.zeros((5, 5))), None)
 def own(keys, theta, data): return theta
+class Row(samplers.Drift):
+    def __call__(self, gradient, eta): return gradient[0]
 def over(power, noise):
     many = channel.AWGN(20.0)
     for name, value in (("power", power), ("noise_power", noise)): object.__setattr__(many, name, jnp.asarray(value))
     return first(samplers.CDDSGLD(own, ring, many, common, 1e-3))
 def start(theta): return samplers.DSGLD(g, ring, 1e-3).init(theta)
+def labelled(labels): return models.stack_agents(np.zeros((5, 4, 2), np.float32), labels, num_classes=3)
 def cut(mask): return first(samplers.DSGLD(own, ring, 1e-3, outage=lambda key, mixing: mask))
 def attack(**options): return samplers.Faults(attack=samplers.Attack(1.0, 1.0, **options)).init(np.zeros((5, 2)), ring)
 law = samplers.exact.dsgld_law
@@ -35,6 +38,7 @@ W, A, b = np.eye(5) / 2, np.ones((5, 2, 2)), np.ones((5, 2))
 labels, logs = jnp.zeros(3, int), jnp.log(jnp.ones((3, 2)) / 2)
 """
 NO_GRADIENT = r"gradient must be a function .* such as models.FullGradient\(posterior\), got "
+ROWS = r"gradient must give one row per agent, \[agent, param\], \[5, 5\], "
 NO_DRIFT = r"drift must be a Drift such as samplers.Tamed\(\), got "
 MISTAKES = {
     "samplers.DSGLD(posterior, ring, 1e-3)": NO_GRADIENT + "a Posterior",
@@ -45,6 +49,15 @@ MISTAKES = {
     "samplers.DSGLD(g, ring, 1e-3, 'tamed')": NO_DRIFT + "'tamed'",
     "samplers.SGLD(g, 1e-3, samplers.Tamed)": NO_DRIFT + r"the class Tamed \(add parentheses",
     "samplers.DSGLD(g, network.ring(5), 1e-3)": "mixing must come from network.build_mixing.*got a Graph",
+    "first(samplers.DSGLD(lambda key, theta, data: theta[0], ring, 1e-3))": ROWS + r"got shape \[5\].*FullGradient",
+    "first(samplers.SGLD(lambda key, theta, data: theta[:, :1], 1e-3))": ROWS + r"got shape \[5, 1\]",
+    "first(samplers.CDDSGLD(lambda key, theta, data: theta.sum(), ring, radio, common, 1e-3))": ROWS,
+    "first(samplers.DSGD(lambda key, theta, data: (theta, 0), ring, 1e-3))": ROWS + "got a tuple",
+    "first(samplers.DSGLD(own, ring, 1e-3, Row()))": r"Row must give one row per agent.*got shape \[5\].*\[:, None\]",
+    "first(samplers.QDSGD(own, ring, top, 1e-3, 0.3, drift=Row()))": "Row must give one row per agent",
+    "samplers.DSGLD(own, ring, 1e-3).step(jax.random.key(0), np.zeros((5, 2)), None)": "a State, got a ndarray",
+    "samplers.SGLD(own, 1e-3).step(start(np.zeros((5, 2))), jax.random.key(0), None)": r"step\(key, state, data\)",
+    "samplers.DSGHMC(own, ring, 1e-3, 1.0).step(jax.random.key(0), start(np.zeros((5, 2))), None)": "a MomentumState",
     "samplers.DSGLD(g, ring, 1e-3, outage=0.1)": "outage must be one such as samplers.LinkOutage.*got 0.1",
     "samplers.DSGLD(g, ring, 1e-3, faults=samplers.Late(0.1, 3))": "faults must be a Faults .*got a Late",
     "samplers.DSGLD(g, ring, '1e-3')": "step size η must be a number, got '1e-3'",
@@ -60,6 +73,8 @@ MISTAKES = {
     "start(jnp.zeros((6, 2)))": "θ has 6 rows.*or build the mixing from a graph of 6 agents",
     "start(jnp.zeros(2))": r"two axes, .agent, param., got shape .2.*jnp.tile\(point, \(5, 1\)\)",
     "start([[0.0, 0.0]] * 5)": "θ must be an array .*, got a list. Use jnp.asarray",
+    "start({'a': jnp.zeros((5, 2))})": r"got a dict. Flatten a pytree: .*ravel_pytree.*jnp.tile\(point, \(5, 1\)\)",
+    "start((jnp.zeros((5, 2)), jnp.zeros(5)))": "got a tuple. Flatten a pytree",
     "start(jnp.zeros((5, 2), int))": "θ must be float32, got int32. Use theta.astype",
     "start(jnp.zeros((5, 2), jnp.float16))": "θ must be float32, got float16",
     "samplers.SGLD(g, 1e-3).init(jnp.zeros(2))": "two axes",
@@ -96,6 +111,7 @@ MISTAKES = {
     "cut(1.0)": r"mask must be shaped like mixing.weights, \[5, 2\], got shape \[\]",
     "network.mix(jnp.ones((5, 2)), ring, jnp.ones(2))": r"mask must be shaped like mixing.weights, .* got shape \[2\]",
     "network.mix(jnp.ones(5), ring)": r"one row for each of the 5 agents, got shape \[5\].*theta\[:, None\]",
+    "network.build_mixing(network.ring(5), layout='edge')": "Unknown layout 'edge'. Choose 'auto', 'table' or 'edges'",
     "power.Fixed([-1.0, 1, 1, 1, 1])": "gain ρ must be zero or more, got -1",
     "channel.AWGN('20')": "SNR in dB must be a number, got '20'",
     "channel.AWGN(None)": "SNR in dB must be a number, got None",
@@ -114,6 +130,7 @@ MISTAKES = {
     "metrics.RunningMean.empty((2,)).update(jnp.ones((3, 2)))": r"made for shape \[2\], got \[3, 2\]",
     "metrics.RunningMoments.empty((2,)).update(jnp.ones((3, 2)))": r"made for shape \[2\], got \[3, 2\]",
     "metrics.fit_temperature(jnp.exp(logs), labels)": r"no log-probabilities: .*jnp.log\(probabilities\)",
+    "metrics.temper(jnp.exp(logs), 2.0)": r"probabilities already. Give jnp.log\(probabilities\)",
     "metrics.nll_from_log(2 * logs, labels)": "sum of their exponentials is 0.5. .*jax.nn.log_softmax",
     "metrics.nll_from_log(logs, labels.astype(float))": "Labels must be integers, got float32",
     "metrics.confusion_matrix(jnp.exp(logs), labels + 2)": "Example 0 has the label 2: 2 classes",
@@ -124,6 +141,12 @@ MISTAKES = {
     "metrics.consensus_distance(jnp.zeros(5))": r"θ must be \[agent, param\], got shape \[5\].*jax.vmap",
     "metrics.consensus_distance(jnp.zeros((2, 5, 3)))": r"θ must be \[agent, param\], got shape \[2, 5, 3\]",
     "metrics.rhat(np.zeros(50))": r"must be \[chain, draw, ...\], got shape .50.. Of a single chain give draws\[None\]",
+    "metrics.rhat(np.zeros((50, 3)))": r"3 in 50. Axes are \[chain, draw, ...\]: of a single chain give draws\[None\]",
+    "metrics.ess(np.zeros((2, 3)))": "got 3 in 2. Keep more samples",
+    "labelled(np.zeros((5, 4)))": r"got float64 .*astype\(np.int32\)",
+    "labelled(np.zeros((5, 4), bool))": r"got bool .*astype\(np.int32\)",
+    "labelled(np.zeros((5, 4, 1), int))": r"a column give labels\[..., 0\]",
+    "labelled(np.zeros((5, 4, 3), int))": r"one-hot rows give rows.argmax\(axis=-1\)",
     "metrics.ess(np.zeros(50))": r"must be \[chain, draw, ...\], got shape \[50\]",
 }
 
@@ -137,6 +160,12 @@ def said() -> dict[str, str]:
 def test_a_mistake_is_named_with_its_fix(said, mistake):
     assert re.match("(AirbayesError|GraphError): ", said[mistake]), said[mistake]
     assert re.search(MISTAKES[mistake], said[mistake]), said[mistake]
+
+
+def test_numpy_arrays_mix_as_those_of_jax():
+    numbers = "network.mix(np.ones((5, 2), np.float32), network.build_mixing(network.ring(5), layout={!r}))"
+    mistakes = [numbers.format(layout) for layout in ("table", "edges")]
+    assert set(answers(SETUP, mistakes).values()) == {"no error"}
 
 
 RING = build_mixing(network.ring(5))

@@ -1,5 +1,6 @@
 """What every sampler must satisfy: shapes, dtypes, jit = no jit, vmap = loop, traced once."""
 
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
@@ -21,8 +22,11 @@ from airbayes.samplers import (
     QDSGD,
     SGD,
     SGLD,
+    Churn,
     Clipped,
     CosineCycles,
+    Faults,
+    Late,
     LinkOutage,
     NodeOutage,
     PolynomialDecay,
@@ -96,6 +100,17 @@ def test_shapes_dtypes_and_step_count(name):
     assert all(value.shape == (AGENTS,) and bool(jnp.isfinite(value).all()) for value in info.values())
     assert bool(jnp.isfinite(after.theta).all())
     assert not bool(jnp.array_equal(after.theta, before.theta))
+
+
+@every
+def test_a_first_state_can_be_donated(name):
+    """No two of its arrays share memory, which jax.jit(..., donate_argnums) refuses."""
+    sampler = SAMPLERS[name]
+    if hasattr(sampler, "faults"):
+        faults = Faults(late=Late(0.1, 3), churn=None if name == "q-memory" else Churn(0.1, 5.0))
+        sampler = dataclasses.replace(sampler, faults=faults)
+    places = [leaf.unsafe_buffer_pointer() for leaf in jax.tree.leaves(sampler.init(start()))]
+    assert len(set(places)) == len(places)
 
 
 @pytest.mark.parametrize("name", ["dsgld", "cd-common", "dsghmc", "q-memory"])

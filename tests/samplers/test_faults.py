@@ -49,6 +49,16 @@ NONE_HAPPENS = Faults(Bursts(0.0, 4.0), Churn(0.0, 6.0), Late(0.0, 3), Attack(0.
 T = jnp.full((AGENTS,), 9, jnp.int32)
 
 
+@pytest.mark.parametrize("fault", [{"bursts": Bursts(0.3, 4.0)}, {"churn": Churn(0.2, 6.0)}, {"late": Late(0.5, 3)}])
+def test_a_state_that_knows_nothing_of_a_fault_is_refused(fault):
+    """Else the fault would not happen, without a word."""
+    sampler = DSGLD(GRADIENT, MIXING, ETA, faults=Faults(**fault))
+    for other in (None, Faults(attack=Attack(0.2, 1.0))):
+        state = DSGLD(GRADIENT, MIXING, ETA, faults=other).init(start())
+        with pytest.raises(AirbayesError, match="by a sampler without these faults"):
+            sampler.step(KEY, state, DATA)
+
+
 def nothing(keys, theta, data):
     return jnp.zeros_like(theta)
 
@@ -371,5 +381,8 @@ def test_a_partition_is_reported_and_who_is_away_is_not_counted_as_one():
 def test_senseless_faults_are_refused():
     with pytest.raises(AirbayesError, match="every message arrives"):
         QDSGD(GRADIENT, MIXING, T, ETA, 0.2, "memory", faults=Faults(churn=Churn(0.1, 5.0)))
+    for outage in (LinkOutage(0.1), Jamming(0.1, 2)):
+        with pytest.raises(AirbayesError, match=r"every message arrives.*outages"):
+            QDSGD(GRADIENT, MIXING, T, ETA, 0.2, "memory", outage=outage)
     with pytest.raises(AirbayesError, match="from 0 to 1, got 2"):
         ImpulsiveNoise(AWGN(1.0), 2.0, 1.0)

@@ -99,7 +99,7 @@ class Journal:
             listed = "\n  ".join(changed)
             raise ResultsError(
                 f"{self.folder.parent} holds an unfinished run of another configuration. Use another --out, or --force "
-                f"to discard it. Changed:\n  {listed}"
+                f"to discard it (from Python: another folder, or remove this one). Changed:\n  {listed}"
             )
 
     def place(self, cells: list[Cell]) -> Path:

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airbayes.errors import ConfigError
 from airbayes.experiment.config import ExperimentConfig
 
 if TYPE_CHECKING:
@@ -20,8 +21,14 @@ def run(config: ExperimentConfig, out: str | PathLike[str] | None = None) -> "xr
     results are also written there, as `airbayes run` does: one that is complete is read, not run again; one that was
     interrupted goes on; one of another configuration is refused. Figures and page: `airbayes report OUT`.
     """
+    from airbayes.checks import describe
     from airbayes.experiment.validate import check_config
 
+    if not isinstance(config, ExperimentConfig):
+        raise ConfigError(
+            f"run takes an ExperimentConfig, got {describe(config)}. Give preset('gaussian') or "
+            "load_config('study.toml'), both in airbayes.experiment."
+        )
     config = check_config(config)
     return _compute(config) if out is None else _in_folder(config, Path(out))
 

@@ -58,7 +58,8 @@ def prepare_folder(folder: Path, config: ExperimentConfig, *, force: bool = Fals
     if changed:
         listed = "\n  ".join(changed)
         raise ResultsError(
-            f"{folder} holds results of another configuration. Use another --out, or --force to overwrite. "
+            f"{folder} holds results of another configuration. Use another --out, or --force to overwrite "
+            "(from Python: another folder, or remove this one). "
             f"Changed:\n  {listed}"
         )
     return (folder / SUMMARY).exists() and (folder / RESULTS).exists()

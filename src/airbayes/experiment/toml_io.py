@@ -5,6 +5,7 @@ import difflib
 import re
 import tomllib
 import typing
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ LISTED = 50  # problems that an error names
 OWN_PARTS = ("methods", "policies")  # of which people write their own
 
 
-def load_config(path: Path) -> ExperimentConfig:
+def load_config(path: str | PathLike[str]) -> ExperimentConfig:
     """Read an experiment file. Every wrong name and type in it is reported, not just the first."""
+    path = Path(path)
     try:
         text = read_limited(path, MAX_BYTES, ConfigError).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -155,8 +157,10 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     elif isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
         return value
     else:
+        own = name.startswith("network.topologies[")
+        fix = " A graph of your own is named by its file, 'edges.csv', one edge a line." if own else ""
         said = f"{name} = {value!r} must be of type {kind.__name__}, not {type(value).__name__}."
-        problems.append(said + _rewritten(kind, value))
+        problems.append(said + (fix or _rewritten(kind, value)))
     return value
 
 

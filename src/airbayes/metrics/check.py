@@ -50,6 +50,16 @@ def check_log_probabilities(log_probabilities: Float[Array, "example cls"]) -> N
         )
 
 
+def refuse_probabilities(log_probabilities: Float[Array, "example cls"]) -> None:
+    """Where logs or outputs are wanted: rows from 0 to 1 that all sum to one are probabilities."""
+    seen = known(log_probabilities)
+    if seen is None or not seen.size:
+        return
+    total = seen.astype(np.float64).sum(axis=-1)
+    if (seen >= 0).all() and (np.abs(total - 1) <= TOLERANCE).all():
+        raise AirbayesError("These rows are probabilities already. Give jnp.log(probabilities).")
+
+
 def check_labels(scores: Float[Array, "example cls"], labels: Int[Array, " example"]) -> None:
     """A label for each row, below the number of classes."""
     if scores.ndim != 2 or labels.shape != scores.shape[:1]:

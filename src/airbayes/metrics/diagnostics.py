@@ -61,9 +61,12 @@ def _checked(
     chains, length = draws.shape[:2]
     min_draws = one_chain if chains == 1 else MIN_DRAWS
     if chains < 1 or length < min_draws:
+        fix = "Keep more samples, or thin less."
+        if chains >= min_draws:
+            fix = "Axes are [chain, draw, ...]: of a single chain give draws[None], of [draw, chain] swapaxes(0, 1)."
         raise AirbayesError(
             f"This diagnostic needs at least {min_draws} draws in {max(chains, 1)} chain(s), got {length} in {chains}. "
-            "Keep more samples, or thin less."
+            f"{fix}"
         )
     if not np.isfinite(draws).all():
         chain, draw = np.argwhere(~np.isfinite(draws))[0][:2]

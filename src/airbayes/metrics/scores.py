@@ -42,6 +42,7 @@ def nll(probabilities: Float[Array, "example cls"], labels: Int[Array, " example
     label of probability 0 costs 87.3 nats, not infinity. With log-probabilities at hand use `nll_from_log`.
     """
     check_predictions(probabilities, labels)
+    probabilities = jnp.asarray(probabilities)  # of NumPy's float64, whose smallest is 0 in the device's float32
     tiny = jnp.finfo(probabilities.dtype).tiny
     return _nll_of_logs(jnp.log(jnp.maximum(probabilities, tiny)), labels)
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from airbayes.metrics.check import check_labels, check_log_probabilities
+from airbayes.metrics.check import check_labels, check_log_probabilities, refuse_probabilities
 from airbayes.metrics.scores import nll_from_log
 
 LOG_RANGE = 4.0  # T between e⁻⁴ and e⁴
@@ -19,7 +19,8 @@ GOLDEN = 0.6180339887498949
 def temper(
     log_probabilities: Float[Array, "example cls"], temperature: Float[Array, ""] | float
 ) -> Float[Array, "example cls"]:
-    """log p_T from log p."""
+    """log p_T from log p, or from the outputs of a network."""
+    refuse_probabilities(log_probabilities)
     return jax.nn.log_softmax(log_probabilities / temperature)
 
 

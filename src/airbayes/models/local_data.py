@@ -82,9 +82,14 @@ def check_labels(
     An unchecked label of C has no gradient, and −1 would count as the last class: both look like a healthy run.
     """
     if labels.shape != weights.shape or not jnp.issubdtype(labels.dtype, jnp.integer):
+        fix = "Of one-hot rows give rows.argmax(axis=-1)."
+        if labels.shape == weights.shape:
+            fix = "Of floats or booleans give labels.astype(np.int32)."
+        elif labels.shape == (*weights.shape, 1):
+            fix = "Of a column give labels[..., 0]."
         raise AirbayesError(
             f"Labels must be integers 0 to {num_classes - 1}, one per example, got {labels.dtype} of shape "
-            f"{list(labels.shape)} for examples {list(weights.shape)}. Of one-hot rows give rows.argmax(axis=-1)."
+            f"{list(labels.shape)} for examples {list(weights.shape)}. {fix}"
         )
     seen, real = known(labels), known(weights)
     if seen is None or real is None:

@@ -184,7 +184,7 @@ def _sent(
 
 
 def _rows(values: Float[Array, "source param"], index: Int[Array, " row"]) -> Float[Array, "row param"]:
-    return values.at[index].get(mode="promise_in_bounds")
+    return jnp.asarray(values).at[index].get(mode="promise_in_bounds")  # of NumPy's arrays, too
 
 
 @overload
@@ -224,6 +224,8 @@ def build_mixing(
     table unless it would have over 1e6 entries, more than 7/8 of them padding, as for a star of 10⁵ agents.
     """
     require_graph(graph)
+    if layout not in ("auto", "table", "edges"):
+        raise GraphError(f"Unknown layout {layout!r}. Choose 'auto', 'table' or 'edges'.")
     if check:
         check_connected(graph)
     resolved = resolve(graph, weights)

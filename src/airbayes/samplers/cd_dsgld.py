@@ -23,7 +23,7 @@ from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
 from airbayes.power import Gains, PowerPolicy, caps_of_rms, check_gains, receiver_scale, row_rms
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, start_theta
+from airbayes.samplers.check_parts import check_network, check_part, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -102,11 +102,12 @@ class CDDSGLD(Sampler[State]):
         return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        check_state(state, State)
         theta, step = state.theta, state.step
         agents, params = theta.shape
         eta, w = eta_at(self.step_size, step), self.mixing.edge_weight
         assert w is not None  # checked when the sampler was made
-        grad = self.gradient(agent_keys(key, step, Purpose.BATCH, agents), theta, data)
+        grad = gradient_rows(self.gradient, agent_keys(key, step, Purpose.BATCH, agents), theta, data)
 
         now = play_round(self.outage, self.faults, key, step, state.faults, theta, self.mixing)
         mask = now.mask
@@ -133,7 +134,7 @@ class CDDSGLD(Sampler[State]):
             own_noise = agent_keys(key, step, Purpose.FALLBACK, agents)
             innovation, doubts = self.receiver(mixed - theta + z / beta, own_noise, eta)
             mixed, z = theta + innovation, jnp.zeros_like(z)
-        theta_next = now.keep_away(cd_dsgld_update(mixed, self.drift(grad, eta), z, beta, eta), theta)
+        theta_next = now.keep_away(cd_dsgld_update(mixed, drift_rows(self.drift, grad, eta), z, beta, eta), theta)
 
         amplitude = w * beta * gains.rho * rms  # ‖x_j‖/√m, of honest agents
         if now.present is not None:

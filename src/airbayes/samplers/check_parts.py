@@ -3,18 +3,21 @@
     gradient   (keys, θ, data) → ∇f_k(θ_k)       of potentials f_k with 1/N of the prior each, N agents in the network
     θ⁰         [agent, param], float             one row per agent of the network
 
+And at every step: that its state came from `init`, and that gradient and drift gave one row per agent.
 Kinds and shapes only, which are known under jit and vmap, too.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.checks import describe
 from airbayes.errors import AirbayesError, GraphError
 from airbayes.models import Posterior
 from airbayes.network import AnyMixing
+from airbayes.samplers.base import State
 from airbayes.samplers.drift import Drift
 from airbayes.samplers.faults import Faults
 
@@ -61,7 +64,16 @@ def start_theta(theta: Any, mixing: AnyMixing | None = None) -> Float[Array, "ag
     shape, dtype = getattr(theta, "shape", None), getattr(theta, "dtype", None)
     agents = "agents" if mixing is None else mixing.num_agents
     if shape is None or dtype is None:
-        raise AirbayesError(f"θ must be an array [agent, param], got {describe(theta)}. Use jnp.asarray(theta).")
+        plain = isinstance(theta, int | float) or (
+            isinstance(theta, list | tuple) and not any(getattr(leaf, "shape", ()) for leaf in theta)
+        )
+        fix = (
+            "Use jnp.asarray(theta)."
+            if plain
+            else "Flatten a pytree: point, unravel = jax.flatten_util.ravel_pytree(tree) for one agent, "
+            f"then jnp.tile(point, ({agents}, 1)); the likelihood calls unravel(theta)."
+        )
+        raise AirbayesError(f"θ must be an array [agent, param], got {describe(theta)}. {fix}")
     if len(shape) != 2:
         raise AirbayesError(
             f"θ must have two axes, [agent, param], got shape {list(shape)}. "
@@ -85,6 +97,40 @@ def check_prior(gradient: object, theta: Float[Array, "agent param"]) -> None:
             f"The posterior has num_agents = {posterior.num_agents}, but θ has one row: only 1/{posterior.num_agents} "
             "of the prior would count. Where all data are in one place, use models.Posterior(..., num_agents=1)."
         )
+
+
+def check_state(state: object, kind: type[State]) -> None:
+    """The state of this kind of sampler: not θ alone, the key, or what another sampler remembers."""
+    if not isinstance(state, kind):
+        raise AirbayesError(
+            f"The state must be what sampler.init(theta) or the last step gave, a {kind.__name__}, got "
+            f"{describe(state)}. The order is sampler.step(key, state, data)."
+        )
+
+
+def gradient_rows(
+    gradient: Callable, keys: Key[Array, " agent"], theta: Float[Array, "agent param"], data: PyTree
+) -> Float[Array, "agent param"]:
+    """∇f_k(θ_k) of every agent."""
+    return _rows("gradient", gradient(keys, theta, data), theta, "models.FullGradient(potential) maps f_k over them.")
+
+
+def drift_rows(
+    drift: Drift, gradient: Float[Array, "agent param"], eta: Float[Array, ""]
+) -> Float[Array, "agent param"]:
+    """What moves θ_k in place of ∇f_k."""
+    return _rows(
+        type(drift).__name__, drift(gradient, eta), gradient, "Of sums over parameters keep the axis: [:, None]."
+    )
+
+
+def _rows(what: str, found: Any, like: Float[Array, "agent param"], fix: str) -> Float[Array, "agent param"]:
+    """A row for all agents, or a number for each, would be broadcast and move the others without a word."""
+    shape = getattr(found, "shape", None)
+    if shape != like.shape:
+        got = describe(found) if shape is None else f"shape {list(shape)}"
+        raise AirbayesError(f"{what} must give one row per agent, [agent, param], {list(like.shape)}, got {got}. {fix}")
+    return found
 
 
 def _posterior_of(gradient: object) -> Posterior | None:

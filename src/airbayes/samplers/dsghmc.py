@@ -16,7 +16,7 @@ from airbayes.checks import POSITIVE_FINITE, checked, one_number
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, start_theta
+from airbayes.samplers.check_parts import check_network, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -62,12 +62,13 @@ class DSGHMC(Sampler[MomentumState]):
         return MomentumState(theta, first_step(), jnp.zeros_like(theta), faults=remembered)
 
     def step(self, key: Key[Array, ""], state: MomentumState, data: PyTree) -> tuple[MomentumState, Info]:
+        check_state(state, MomentumState)
         agents, params = state.theta.shape
         eta = eta_at(self.step_size, state.step)
-        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
+        grad = gradient_rows(self.gradient, agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
         friction = one_number("The friction γ", self.friction)
-        nu = momentum_update(state.nu, self.drift(grad, eta), xi, eta, friction)
+        nu = momentum_update(state.nu, drift_rows(self.drift, grad, eta), xi, eta, friction)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, state.theta, self.mixing)
         mixed = mix(state.theta, self.mixing, now.mask, now.sent)
         info = {"eta_grad_norm": eta * row_norms(grad), **now.info(self.mixing)}

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.network import AnyMixing, mix
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, start_theta
+from airbayes.samplers.check_parts import check_network, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -49,12 +49,13 @@ class DSGLD(Sampler[State]):
         return State(theta, first_step(), faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        check_state(state, State)
         agents, params = state.theta.shape
         eta = eta_at(self.step_size, state.step)
-        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
+        grad = gradient_rows(self.gradient, agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, state.theta, self.mixing)
         mixed = mix(state.theta, self.mixing, now.mask, now.sent)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
-        theta = now.keep_away(dsgld_update(mixed, self.drift(grad, eta), xi, eta), state.theta)
+        theta = now.keep_away(dsgld_update(mixed, drift_rows(self.drift, grad, eta), xi, eta), state.theta)
         info = {"eta_grad_norm": eta * row_norms(grad), **now.info(self.mixing)}
         return State(theta, state.step + 1, faults=now.state), info

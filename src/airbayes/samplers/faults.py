@@ -132,7 +132,7 @@ class Faults(eqx.Module):
         return FaultState(
             None if self.bursts is None else mixing.links,
             None if self.churn is None else jnp.ones(agents, jnp.float32),
-            None if self.late is None else theta,
+            None if self.late is None else jnp.copy(theta),  # as in Q-DSGD: arrays of its own can be donated
             None if self.late is None else jnp.zeros(agents, jnp.int32),
         )
 
@@ -181,8 +181,9 @@ def play_round(
 ) -> Round:
     """What fails at this step, of the memoryless outage and of the faults together."""
     mask = outage_mask(outage, key, step, mixing)
-    if faults is None or state is None:
+    if faults is None:
         return Round(mask, None, None, None, None)
+    state = _remembered(faults, state)
     masks = [] if mask is None else [mask]
     links, present, sent, age, fresh = state.links, state.present, state.sent, state.age, None
     if faults.bursts is not None and links is not None:
@@ -206,6 +207,18 @@ def play_round(
         said = faults.attack(key, step, theta if said is None else said)
     mask = combine(*masks) if masks else None
     return Round(mask, said, fresh, present, FaultState(links, present, sent, age))
+
+
+def _remembered(faults: Faults, state: FaultState | None) -> FaultState:
+    """The state, if it knows of these faults; one of another sampler would let them not happen, without a word."""
+    known = () if state is None else (state.links, state.present, state.sent)
+    wanted = (faults.bursts, faults.churn, faults.late)
+    if state is None or any(fault is not None and held is None for fault, held in zip(wanted, known, strict=True)):
+        raise AirbayesError(
+            "The state was made by a sampler without these faults, which would not happen. Begin with "
+            "sampler.init(theta) of a sampler that has them."
+        )
+    return state
 
 
 def _uniforms(keys: Key[Array, " agent"]) -> Float[Array, " agent"]:

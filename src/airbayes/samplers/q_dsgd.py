@@ -23,7 +23,7 @@ from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, start_theta
+from airbayes.samplers.check_parts import check_network, check_part, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
@@ -84,22 +84,24 @@ class QDSGD(Sampler[MemoryState]):
             raise AirbayesError(f"Q-DSGD has no mode {self.mode!r}; use one of {', '.join(map(repr, MODES))}.")
         check_part("compressor", self.compressor, Compressor, "compress.TopTQSGD()")
         check_top_t(self.top_t, self.mixing.num_agents)
-        loses = self.faults is not None and (self.faults.bursts is not None or self.faults.churn is not None)
-        if self.mode == "memory" and loses:
+        lost = self.faults is not None and (self.faults.bursts is not None or self.faults.churn is not None)
+        if self.mode == "memory" and (lost or self.outage is not None):
             raise AirbayesError(
                 "Q-DSGD's 'memory' mode assumes that every message arrives: its x̂ must be the same at all neighbours. "
-                "With bursts or churn use 'own-value' or 'zero-fill'."
+                "With outages, bursts or churn use mode='own-value' or 'zero-fill'."
             )
 
     def init(self, theta: Float[Array, "agent param"]) -> MemoryState:
         theta = start_theta(theta, self.mixing)
-        return MemoryState(theta, first_step(), theta, faults=start_faults(self.faults, theta, self.mixing))
+        memory = jnp.copy(theta)  # an array of its own: a state whose parts share one cannot be donated to jit
+        return MemoryState(theta, first_step(), memory, faults=start_faults(self.faults, theta, self.mixing))
 
     def step(self, key: Key[Array, ""], state: MemoryState, data: PyTree) -> tuple[MemoryState, Info]:
+        check_state(state, MemoryState)
         theta, agents = state.theta, len(state.theta)
         eta = eta_at(self.step_size, state.step)
-        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
-        move = -eta * self.drift(grad, eta)
+        grad = gradient_rows(self.gradient, agent_keys(key, state.step, Purpose.BATCH, agents), theta, data)
+        move = -eta * drift_rows(self.drift, grad, eta)
         now = play_round(self.outage, self.faults, key, state.step, state.faults, theta, self.mixing)
         mask = now.mask
 

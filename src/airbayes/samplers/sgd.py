@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_prior, check_rows, start_theta
+from airbayes.samplers.check_parts import check_prior, check_rows, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
@@ -40,7 +40,10 @@ class SGD(Sampler[State]):
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        check_state(state, State)
         eta = eta_at(self.step_size, state.step)
-        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, len(state.theta)), state.theta, data)
-        theta = sgd_update(state.theta, self.drift(grad, eta), eta)
+        grad = gradient_rows(
+            self.gradient, agent_keys(key, state.step, Purpose.BATCH, len(state.theta)), state.theta, data
+        )
+        theta = sgd_update(state.theta, drift_rows(self.drift, grad, eta), eta)
         return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}

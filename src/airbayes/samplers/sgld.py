@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.keys import Purpose, agent_keys, normal_rows
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_prior, check_rows, start_theta
+from airbayes.samplers.check_parts import check_prior, check_rows, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.step_size import StepSize, as_step_size, eta_at
 
@@ -45,9 +45,10 @@ class SGLD(Sampler[State]):
         return State(theta, first_step())
 
     def step(self, key: Key[Array, ""], state: State, data: PyTree) -> tuple[State, Info]:
+        check_state(state, State)
         agents, params = state.theta.shape
         eta = eta_at(self.step_size, state.step)
-        grad = self.gradient(agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
+        grad = gradient_rows(self.gradient, agent_keys(key, state.step, Purpose.BATCH, agents), state.theta, data)
         xi = normal_rows(agent_keys(key, state.step, Purpose.LANGEVIN, agents), params)
-        theta = sgld_update(state.theta, self.drift(grad, eta), xi, eta)
+        theta = sgld_update(state.theta, drift_rows(self.drift, grad, eta), xi, eta)
         return State(theta, state.step + 1), {"eta_grad_norm": eta * row_norms(grad)}
