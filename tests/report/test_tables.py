@@ -74,6 +74,13 @@ def test_graphs_outside_the_fault_scenarios_have_the_figures_of_other_runs(tmp_p
     assert {"fig2.png", "iterations.png"}.isdisjoint(write_report_files(faults.dataset, faults.config, tmp_path))
 
 
+def test_a_scenario_whose_rate_is_zero_is_drawn(tmp_path):
+    run = faulty_run()
+    names = ["ring", "ring@link_outage=0", "star"]
+    write_report_files(run.dataset.assign_coords(topology=names), run.config, tmp_path)
+    assert (tmp_path / "faults.png").stat().st_size > 10_000
+
+
 @pytest.fixture
 def dataset():
     """The ring diverged everywhere; the others have W2 = 1 + SNR/1000."""
