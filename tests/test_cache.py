@@ -21,6 +21,7 @@ from airbayes.cache import cache_programs
 folder = cache_programs()
 import jax, numpy as np
 if len(sys.argv) > 1:  # no file may grow beyond so many bytes: what a full disk does to a write
+    sys.dont_write_bytecode = True  # cut off, it would stay
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 counts = collections.Counter()

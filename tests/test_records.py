@@ -124,6 +124,7 @@ def test_a_full_disk_keeps_the_old_record(record: Path):
     """A limit on the size of files stands in for a full disk: the write fails half-way."""
     program = (
         "import numpy as np, resource, signal, sys\n"
+        "sys.dont_write_bytecode = True\n"  # cut off, it would stay
         "from pathlib import Path\n"
         "from airbayes.errors import ResultsError\n"
         "from airbayes.experiment.failures import is_disk_full\n"

@@ -275,6 +275,7 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_the_state(home: Path):
     """A limit on the size of files stands in for it; there is room for the first records."""
     program = (
         "import resource, signal, sys\n"
+        "sys.dont_write_bytecode = True\n"  # cut off, it would stay
         "from airbayes.cli.main import main\n"
         "import airbayes.experiment.journal as journal\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"

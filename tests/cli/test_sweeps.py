@@ -207,8 +207,9 @@ def test_ctrl_c_while_workers_load_is_theirs_neither(home: Path):
     assert "Traceback" not in text
 
 
-def test_a_disk_that_is_full_ends_a_sweep_at_once(home: Path):
+def test_a_disk_that_is_full_ends_a_sweep_at_once(home: Path, monkeypatch):
     """A limit on the size of files stands in for it; no unit is tried in vain after the first."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # Python would keep what it has cut off, and fail at it later
     running = start("full", "--engine=dask", "--workers=1")
     resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (2500, 2500))  # what begins a run fits; workers inherit it
     text, code = finish(running)

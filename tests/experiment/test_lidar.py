@@ -281,3 +281,12 @@ def test_a_source_that_cannot_be_learned_from_says_what_to_do(source, tmp_path):
     assert len(left_out) == 1  # in one of the seeds its only instance is a test object
     assert "has 1 instance of class 'flat'" in left_out[0]
     assert "--lidar.classes" in left_out[0]
+
+
+@pytest.mark.parametrize("wrong", [{"folds": 0}, {"partition": "dirichlet", "concentration": -1.0}])
+def test_a_source_is_not_split_by_settings_out_of_range(source, wrong):
+    """They ended in a ZeroDivisionError, and in errors of numpy."""
+    (problem,) = find_problems(config_for(source, **wrong))
+    assert "must be " in problem
+    (problem,) = find_problems(dataclasses.replace(config_for(source), first_seed=-1))
+    assert problem.startswith("first_seed = -1 must be")

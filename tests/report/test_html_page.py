@@ -33,6 +33,7 @@ from airbayes.report.html.findings import _linear_findings
 from airbayes.report.html.numbers import interval, units_kept
 from airbayes.report.html.sections.accuracy import accuracy_section
 from airbayes.report.html.sections.claims import claims_section
+from airbayes.report.html.sections.communication import communication_section
 from airbayes.report.html.sections.faults import faults_section
 from airbayes.report.html.sections.gaussian import posterior_width, width_words
 from airbayes.report.html.sections.network import _layout, network_section
@@ -144,7 +145,12 @@ def test_a_run_that_diverged_everywhere_says_what_to_try():
     status = run.dataset.status.where(run.dataset.status == 0, STATUS_CODES["diverged"])
     found = _warnings(dataclasses.replace(run, dataset=run.dataset.assign(status=status)))
     assert found[0].startswith("Every cell diverged")
-    assert "sampling.eta" in found[0]
+    assert found[0].endswith("A smaller step (`sampling.eta`) keeps chains from it.")  # the drift is tamed already
+    plain = dataclasses.replace(run.config, sampling=dataclasses.replace(run.config.sampling, drift="plain"))
+    assert (
+        'or `sampling.drift = "tamed"` keeps'
+        in _warnings(dataclasses.replace(run, config=plain, dataset=run.dataset.assign(status=status)))[0]
+    )
     assert not any("Read differences" in each or "no mean" in each for each in found)
 
 
@@ -455,6 +461,26 @@ def test_runs_are_compared():
     assert {"run1-accuracy", "run2-accuracy", "compare"} <= set(anchors)
     links = [str(attrs.get("href")) for tag, attrs in page.tags if tag == "a"]
     assert {"#run1-accuracy", "#run2-setup"} <= set(links)
+
+
+def test_compared_runs_with_fault_scenarios_are_scored_on_the_other_graphs():
+    plain, partly = small_run(), partly_faulty_run()
+    captions = [
+        next(table.caption for table in compare_section(runs).tables if table.caption.startswith("Scores"))
+        for runs in ([plain, plain], [plain, partly])
+    ]
+    assert ["outside the fault scenarios" in caption for caption in captions] == [False, True]
+
+
+def test_an_edge_list_with_an_at_sign_in_its_name_is_no_scenario(tmp_path):
+    (tmp_path / "net@home.csv").write_text("0,1\n1,2\n2,3\n3,4\n")
+    run, names = small_run(), ("full", str(tmp_path / "net@home.csv"), "ring")
+    config = dataclasses.replace(run.config, network=dataclasses.replace(run.config.network, topologies=names))
+    run = make_run(SMALL, config, run.dataset.assign_coords(topology=["full", "net@home.csv", "ring"]))
+    for section in (compare_section([run, run]), network_section(run), communication_section(run)):
+        assert section is not None
+        panels = [panel for frame in section.figures[0].frames.values() for panel in frame]
+        assert any("net@home.csv" in panel["title"] for panel in panels), section.title
 
 
 def test_runs_put_together_with_a_gap_say_their_own_seeds():

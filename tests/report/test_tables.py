@@ -1,5 +1,6 @@
 """Tables and figures from results as they come: narrow terminals, diverged graphs."""
 
+import dataclasses
 import io
 
 import numpy as np
@@ -65,6 +66,9 @@ def test_the_step_that_was_too_large_is_named(method, option):
     ends = [result(method, "full", None, None), result(method, "star", None, 0.5)]
     show_tables(to_dataset(CONFIG, ends), CONFIG, Console(file=out, width=400))
     assert f"Take a smaller one ({option}), or --sampling.drift tamed." in out.getvalue()
+    tamed = dataclasses.replace(CONFIG, sampling=dataclasses.replace(CONFIG.sampling, drift="tamed"))
+    show_tables(to_dataset(CONFIG, ends), tamed, Console(file=out, width=400))
+    assert f"Take a smaller one ({option}).\n" in out.getvalue()  # it has that drift
 
 
 def test_graphs_outside_the_fault_scenarios_have_the_figures_of_other_runs(tmp_path):
@@ -72,6 +76,13 @@ def test_graphs_outside_the_fault_scenarios_have_the_figures_of_other_runs(tmp_p
     names = write_report_files(run.dataset, run.config, tmp_path)
     assert {"faults.png", "fig2.png", "iterations.png"} <= set(names)
     assert {"fig2.png", "iterations.png"}.isdisjoint(write_report_files(faults.dataset, faults.config, tmp_path))
+
+
+def test_a_scenario_whose_rate_is_zero_is_drawn(tmp_path):
+    run = faulty_run()
+    names = ["ring", "ring@link_outage=0", "star"]
+    write_report_files(run.dataset.assign_coords(topology=names), run.config, tmp_path)
+    assert (tmp_path / "faults.png").stat().st_size > 10_000
 
 
 @pytest.fixture

@@ -162,6 +162,13 @@ def test_a_mistake_is_named_with_its_fix(said, mistake):
     assert re.search(MISTAKES[mistake], said[mistake]), said[mistake]
 
 
+def test_laws_take_lists_and_arrays_of_jax():
+    """W = [[1]] is what the message about shapes names; float32 would spoil the sums of rows."""
+    made = "law([[1]], jnp.asarray(A[:1]), b[:1].tolist(), 0.1).{}.dtype == np.float64 or 1 / 0"
+    mistakes = [made.format(part) for part in ("transition", "offset", "noise")]
+    assert set(answers(SETUP, mistakes).values()) == {"no error"}
+
+
 def test_numpy_arrays_mix_as_those_of_jax():
     numbers = "network.mix(np.ones((5, 2), np.float32), network.build_mixing(network.ring(5), layout={!r}))"
     mistakes = [numbers.format(layout) for layout in ("table", "edges")]

@@ -84,7 +84,7 @@ def _radio_mixing(key: Any, step: Any, sampler: CDDSGLD, theta: Any, data: Any) 
 
 
 def _memory_mixing(key: Any, step: Any, sampler: QDSGD, theta: Any, data: Any) -> Any:
-    return memory_update(theta, theta, sampler.consensus_step, sampler.mixing, None)
+    return memory_update(theta, theta, sampler.consensus_step, sampler.mixing)
 
 
 def _compression(key: Any, step: Any, sampler: QDSGD, theta: Any, data: Any) -> Any:

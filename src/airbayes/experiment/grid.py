@@ -25,7 +25,7 @@ CHUNK = 200  # most steps between two signs of life
 
 def run_grid(config: ExperimentConfig, reporter: Reporter, builder: Builder | None = None) -> list[CellResult]:
     """Every cell of the experiment; the configuration is checked before anything is compiled."""
-    check_config(config)
+    config = check_config(config)
     check_compiler()
     builder = builder or Builder(config)
     return [result for variant in run_variants(builder, reporter) for result in variant]

@@ -23,8 +23,7 @@ def check_config(config: ExperimentConfig) -> ExperimentConfig:
 def find_problems(config: ExperimentConfig) -> list[str]:
     problems: list[str] = []
     config = retyped(config, problems)  # a file's values have their types already, Python's may not
-    return [
-        *problems,
+    problems += [
         *_name(config),
         *_lists(config),
         *_numbers(config),
@@ -34,6 +33,7 @@ def find_problems(config: ExperimentConfig) -> list[str]:
         *fault_problems(config),
         *_graphs(config),
     ]
+    return problems or _splits(config)
 
 
 def _name(config: ExperimentConfig) -> list[str]:
@@ -107,7 +107,7 @@ def _lidar(config: ExperimentConfig) -> list[str]:
         if config.problem.prior_scaling == "fan-in":
             return ["problem.prior_scaling = 'fan-in' needs problem.kind = 'pointnet'; use 'unit'."]
         return []
-    from airbayes.experiment.lidar_data import SIMULATED, class_names, per_agent, split_sizes
+    from airbayes.experiment.lidar_data import SIMULATED, class_names, per_agent
 
     settings, problems = config.lidar, []
     try:
@@ -124,14 +124,27 @@ def _lidar(config: ExperimentConfig) -> list[str]:
                 f"sampling.batch_size = {config.sampling.batch_size} is more than the {share * len(names)} "
                 "examples of an agent; use fewer, or 0 for all."
             )
-        if settings.source != SIMULATED and not problems and config.network.agents > 0:
-            for seed in range(config.first_seed, config.first_seed + config.seeds):
-                split_sizes(config, seed)  # an object set may be too small to be split so
     except AirbayesError as error:
         problems.append(str(error))
     if settings.partition == "by-scene" and settings.source == SIMULATED:
         problems.append("lidar.partition = 'by-scene' needs scenes, which simulated objects do not have; use 'iid'.")
     return problems
+
+
+def _splits(config: ExperimentConfig) -> list[str]:
+    """An object set may be too small to be split so; asked last, for splitting takes settings that are in range."""
+    if config.problem.kind != "pointnet":
+        return []
+    from airbayes.experiment.lidar_data import SIMULATED, split_sizes
+
+    if config.lidar.source == SIMULATED:
+        return []
+    try:
+        for seed in range(config.first_seed, config.first_seed + config.seeds):
+            split_sizes(config, seed)
+    except AirbayesError as error:
+        return [str(error)]
+    return []
 
 
 def _radio(config: ExperimentConfig) -> list[str]:

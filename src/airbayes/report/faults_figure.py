@@ -71,7 +71,7 @@ def faults_figure(dataset: xr.Dataset) -> Figure:
         )
         grid[-1, place].set_xlabel(fault)
         positive = [rate for rate in rates if rate > 0]
-        if max(positive) / min(positive) > 20:
+        if positive and max(positive) / min(positive) > 20:
             grid[-1, place].set_xscale("symlog", linthresh=min(positive))
     for row, (_, title) in enumerate(ROWS):
         grid[row, 0].set_ylabel(title)

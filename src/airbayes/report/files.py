@@ -64,7 +64,7 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         console.print(f"{seeds}Training and scored objects of the first seed:")
         for line in str(dataset.attrs["repeated_examples"]).splitlines():
             console.print(printable(line, 500))
-    _warn_about_divergence(dataset, console)
+    _warn_about_divergence(dataset, config, console)
     _warn_about_partitions(dataset, console)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
@@ -103,7 +103,7 @@ def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable)
     )
 
 
-def _warn_about_divergence(dataset: xr.Dataset, console: Console) -> None:
+def _warn_about_divergence(dataset: xr.Dataset, config: ExperimentConfig, console: Console) -> None:
     """What to do about it; where and when it happened was said during the run."""
     lost = dataset.status == STATUS_CODES["diverged"]
     if not lost.any():
@@ -111,9 +111,10 @@ def _warn_about_divergence(dataset: xr.Dataset, console: Console) -> None:
     present = int((dataset.status > STATUS_CODES["absent"]).sum())
     own = dataset.method == "dsghmc"  # has a step of its own
     steps = [f"--{name}.eta" for name, who in (("sampling", ~own), ("momentum", own)) if (lost & who).any()]
+    tamed = "" if config.sampling.drift == "tamed" else ", or --sampling.drift tamed"
     console.print(
         f"{int(lost.sum()):,} of {plural(present, 'cell')} diverged and count in no mean: usually the step is too "
-        f"large. Take a smaller one ({', '.join(steps)}), or --sampling.drift tamed.",
+        f"large. Take a smaller one ({', '.join(steps)}){tamed}.",
         markup=False,
     )
 

@@ -100,7 +100,7 @@ def check_prior(gradient: object, theta: Float[Array, "agent param"]) -> None:
 
 
 def check_state(state: object, kind: type[State]) -> None:
-    """The state of this kind of sampler: not θ alone, the key, or what another sampler remembers."""
+    """The state of a sampler of this kind, or of one that remembers more: not θ alone, nor the key."""
     if not isinstance(state, kind):
         raise AirbayesError(
             f"The state must be what sampler.init(theta) or the last step gave, a {kind.__name__}, got "

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import ArrayLike, Float
 
 from airbayes.errors import AirbayesError
 
@@ -81,8 +81,12 @@ def _block_diagonal(blocks: Float[np.ndarray, "agent param param"]) -> Matrix:
     return out.reshape(agents * params, agents * params)
 
 
-def _check_shapes(mixing_matrix: object, precision: object, linear: object) -> None:
-    shapes = [getattr(part, "shape", ()) for part in (mixing_matrix, precision, linear)]
+def _in_float64(
+    mixing_matrix: ArrayLike, precision: ArrayLike, linear: ArrayLike
+) -> tuple[Matrix, Float[np.ndarray, "agent param param"], Float[np.ndarray, "agent param"]]:
+    """W, A_k and b_k, if their shapes fit."""
+    parts = (mixing_matrix, precision, linear)
+    shapes = [np.shape(part) for part in parts]
     agents, params = shapes[2] if len(shapes[2]) == 2 else (0, 0)
     if shapes[:2] != [(agents, agents), (agents, params, params)]:
         raise AirbayesError(
@@ -90,6 +94,8 @@ def _check_shapes(mixing_matrix: object, precision: object, linear: object) -> N
             f"{', '.join(str(list(shape)) for shape in shapes)}. W is network.mixing_matrix(graph, w), and [[1]] for "
             "SGLD on pooled data."
         )
+    weights, curvature, offset = (np.asarray(part, np.float64) for part in parts)
+    return weights, curvature, offset
 
 
 def dsgld_law(
@@ -100,7 +106,7 @@ def dsgld_law(
     extra: Extra | None = None,
 ) -> AffineLaw:
     """M = W⊗I − η blkdiag(A_k), c = ηb, Q = 2ηI. SGLD is W = [[1]]; gains replace W by `gain_matrix`."""
-    _check_shapes(mixing_matrix, precision, linear)
+    mixing_matrix, precision, linear = _in_float64(mixing_matrix, precision, linear)
     params = linear.shape[1]
     transition = np.kron(mixing_matrix, np.eye(params)) - eta * _block_diagonal(precision)
     return AffineLaw(transition, eta * linear.ravel(), 2 * eta * np.eye(linear.size), extra)
@@ -125,7 +131,7 @@ def dsghmc_law(
     friction: float,
 ) -> AffineLaw:
     """The law of (θ, ν), stacked: θ first."""
-    _check_shapes(mixing_matrix, precision, linear)
+    mixing_matrix, precision, linear = _in_float64(mixing_matrix, precision, linear)
     size, params = linear.size, linear.shape[1]
     identity, curvature = np.eye(size), _block_diagonal(precision)
     keep = 1 - eta * friction

@@ -38,10 +38,9 @@ def memory_update(
     memory: Float[Array, "agent param"],
     gamma: Float[Array, ""],
     mixing: AnyMixing,
-    mask: Array | None,
 ) -> Float[Array, "agent param"]:
-    """θ½ + γ Σ_j w_kj (x̂_j − x̂_k)."""
-    return half + gamma * neighbour_sum(memory, memory, mixing, mask)
+    """θ½ + γ Σ_j w_kj (x̂_j − x̂_k): of every link, since x̂ assumes that every message arrives."""
+    return half + gamma * neighbour_sum(memory, memory, mixing)
 
 
 def own_value_update(
@@ -117,7 +116,7 @@ class QDSGD(Sampler[MemoryState]):
             gamma = one_number("The consensus step γ", self.consensus_step)
             # A late message is not sent at all, and x̂ stays what it was for everyone.
             memory = memory + (received if now.fresh is None else received * now.fresh[:, None])
-            theta_next = memory_update(theta + move, memory, gamma, self.mixing, mask)
+            theta_next = memory_update(theta + move, memory, gamma, self.mixing)
         elif self.mode == "own-value":
             theta_next = own_value_update(theta, received, self.mixing, mask) + move
         else:

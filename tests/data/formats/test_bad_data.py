@@ -251,8 +251,10 @@ def test_parts_of_a_data_set_are_neither_classes_nor_objects(tmp_path):
             (tmp_path / name).mkdir(parents=True)
             for number in range(3):
                 (tmp_path / name / f"{number}.csv").write_text("x,y,z\n" + "1,2,3\n" * 12)
-    with pytest.raises(DataError, match=r"outside: Train, test: parts of a data set, not classes.*outside/Train\."):
-        load(tmp_path / "outside")
+    for beside in ("outside", "outside/pictures"):  # another folder makes them no classes
+        (tmp_path / beside).mkdir(exist_ok=True)
+        with pytest.raises(DataError, match=r"outside: Train, test: parts of a data set, not classes.*outside/Train\."):
+            load(tmp_path / "outside")
     assert load(tmp_path / "outside/test")[0].class_names == ("car", "cone")
     assert len(set(load(tmp_path / "inside")[0].instance.tolist())) == 12
 

@@ -46,10 +46,10 @@ def class_names(path: Path) -> dict[str, str]:
     found = {folder.name: folder.name for folder in folders(path)}
     if not found:
         raise DataError(f"{at(path)}: no folders in it; need one for each class, for example {at(path / 'car')}.")
-    if all(name.lower() in PARTS for name in found):
-        first = min(found, key=lambda name: PARTS.index(name.lower()))
+    if parts := [name for name in found if name.lower() in PARTS]:
+        first = min(parts, key=lambda name: PARTS.index(name.lower()))
         raise DataError(
-            f"{at(path)}: {', '.join(found)}: parts of a data set, not classes. Put the files of all into one folder "
+            f"{at(path)}: {', '.join(parts)}: parts of a data set, not classes. Put the files of all into one folder "
             f"for each class (airbayes makes its own splits), or give one part that has such folders, "
             f"{at(path / first)}."
         )

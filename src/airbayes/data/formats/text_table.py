@@ -27,6 +27,7 @@ def parse_text(raw: bytes, path: Path) -> np.ndarray:
         if not line:
             raise DataError(f"{at(path)}: no points.")
         first, number = line.strip(), number + 1
+    first = re.split("|".join(COMMENTS), first)[0].strip()  # without the remark behind it
     delimiter = ";" if ";" in first else "," if "," in first else None
     names = [name.strip().strip('"').lower() for name in first.split(delimiter)]
     decimal_commas = delimiter == ";"  # where commas are decimal, semicolons separate

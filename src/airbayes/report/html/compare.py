@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+from airbayes.experiment.scenario import graph_name
 from airbayes.experiment.toml_io import changed_fields
 from airbayes.report.html.curves import Metric, curve, spread_name
 from airbayes.report.html.numbers import decibels, value_range
@@ -83,7 +84,8 @@ def _scores(runs: list[Run]) -> Table | None:
     head.sort(key=lambda name: name.endswith(IDEAL))  # last
     kind = PROBLEMS.get(runs[0].config.problem.kind, runs[0].config.problem.kind)
     partly = any("*" in cell.text for _, numbers in rows for cell in numbers.values() if isinstance(cell, Cell))
-    caption = f"Scores of {kind}, mean over graphs, seeds and agents" + (
+    graphs = "graphs outside the fault scenarios" if any(run.scenarios for run, _ in found) else "graphs"
+    caption = f"Scores of {kind}, mean over {graphs}, seeds and agents" + (
         "; * some of these runs guess" if partly else ""
     )
     content = tuple((name, *(numbers.get(column, "–") for column in head)) for name, numbers in rows)
@@ -111,7 +113,7 @@ def _differences(first: Run, other: Run) -> Table:
 
 
 def _figure(runs: list[Run]) -> Figure | None:
-    topologies = list(dict.fromkeys(name for run in runs for name in run.topologies if "@" not in name))
+    topologies = list(dict.fromkeys(name for run in runs for name in run.topologies if graph_name(name) == name))
     metrics = [m for m in (*CLASS_METRICS, *LINEAR_METRICS) if any(m.name in run.dataset for run in runs)]
     frames: dict[str, list[Panel]] = {}
     columns = topologies if len(topologies) <= 4 else topologies[:1]

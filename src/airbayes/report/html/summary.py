@@ -138,7 +138,8 @@ def _warnings(run: Run) -> list[str]:
             if diverged == present
             else f"{plural(diverged, 'cell')} of {present} diverged; they are marked with a cross and in no mean. "
         )
-        found[-1] += 'A smaller step (`sampling.eta`) or `sampling.drift = "tamed"` keeps chains from it.'
+        tamed = "" if run.config.sampling.drift == "tamed" else ' or `sampling.drift = "tamed"`'
+        found[-1] += f"A smaller step (`sampling.eta`){tamed} keeps chains from it."
     if run.seeds < MIN_SEEDS and not run.linear and diverged < present:
         needed = f" a verdict needs {MIN_SEEDS}." if run.claims else ""
         reading = (

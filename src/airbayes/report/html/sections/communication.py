@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from airbayes.channel.rate import bits_per_block
+from airbayes.experiment.scenario import graph_name
 from airbayes.network import Graph
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import MAX_COLUMNS
@@ -31,7 +32,9 @@ NO_ENERGY = " No CD-DSGLD run ended well here, so that curve is missing."
 
 def communication_section(run: Run) -> Section | None:
     params = run.num_params
-    graphs = [(name, graph) for name in run.topologies if "@" not in name and (graph := run.graph(name)) is not None]
+    graphs = [
+        (name, graph) for name in run.topologies if graph_name(name) == name and (graph := run.graph(name)) is not None
+    ]
     if params is None or not run.snrs or not graphs:
         return None
     many, graphs = len(graphs), graphs[:MAX_COLUMNS]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from airbayes.experiment.scenario import graph_name
 from airbayes.network import Graph
 from airbayes.network.known_spectra import grid_extremes
 from airbayes.report.html.cells import mean
@@ -18,7 +19,7 @@ MAX_GRAPHS = 12
 
 
 def network_section(run: Run) -> Section | None:
-    names = list(dict.fromkeys(name for name in run.topologies if "@" not in name)) or run.topologies[:1]
+    names = list(dict.fromkeys(name for name in run.topologies if graph_name(name) == name)) or run.topologies[:1]
     drawn = {name: panel for name in names[:MAX_GRAPHS] if (panel := _drawing(run, name)) is not None}
     left_out = [words for name in names if (words := _too_large(run, name))]
     if len(names) > MAX_GRAPHS:
