@@ -251,12 +251,16 @@ def test_parts_of_a_data_set_are_neither_classes_nor_objects(tmp_path):
             (tmp_path / name).mkdir(parents=True)
             for number in range(3):
                 (tmp_path / name / f"{number}.csv").write_text("x,y,z\n" + "1,2,3\n" * 12)
-    for beside in ("outside", "outside/pictures"):  # another folder makes them no classes
+    for beside in ("outside", "outside/pictures"):  # classes neither where another folder is beside them
         (tmp_path / beside).mkdir(exist_ok=True)
         with pytest.raises(DataError, match=r"outside: Train, test: parts of a data set, not classes.*outside/Train\."):
             load(tmp_path / "outside")
     assert load(tmp_path / "outside/test")[0].class_names == ("car", "cone")
     assert len(set(load(tmp_path / "inside")[0].instance.tolist())) == 12
+    (tmp_path / "outside/test").rename(tmp_path / "outside/cars")  # leaves one such name: a railway's train
+    for number in range(3):
+        (tmp_path / f"outside/Train/{number}.csv").write_text("x,y,z\n" + "1,2,3\n" * 12)
+    assert "Train" in load(tmp_path / "outside", skip_bad=True)[0].class_names
 
 
 def test_classes_of_other_names_say_how_they_are_taken(tmp_path):

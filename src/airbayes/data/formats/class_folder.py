@@ -46,7 +46,8 @@ def class_names(path: Path) -> dict[str, str]:
     found = {folder.name: folder.name for folder in folders(path)}
     if not found:
         raise DataError(f"{at(path)}: no folders in it; need one for each class, for example {at(path / 'car')}.")
-    if parts := [name for name in found if name.lower() in PARTS]:
+    parts = [name for name in found if name.lower() in PARTS]
+    if len(parts) >= min(len(found), 2):  # one such name among others can be a class: a train
         first = min(parts, key=lambda name: PARTS.index(name.lower()))
         raise DataError(
             f"{at(path)}: {', '.join(parts)}: parts of a data set, not classes. Put the files of all into one folder "
