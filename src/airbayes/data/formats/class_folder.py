@@ -1,7 +1,7 @@
 """A folder per class, `root/<class>/<anything>.{npy,npz,bin,pcd,ply,xyz,csv,txt}`: one object a file.
 
 Views of one physical object may share a folder, `root/<class>/<object>/<view>.pcd`, and then stay together in splits.
-A folder named as a part of a data set (train, test) is no such object, and no class either.
+Folders named as parts of a data set (train, test) are no such objects, and no classes either.
 """
 
 import os
