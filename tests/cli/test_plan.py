@@ -126,6 +126,8 @@ def test_numbers_as_people_write_them(capsys):
     for expected in ("1 to 99,999", "2e-05", "1−2e-05", "−57.0 dB", "−5 dB", "in 1 channel use, 1 µs"):
         assert expected in text
     assert "One iteration at −3 dBm an agent, 1 MHz: " in text  # what the energy rests on
+    assert run("plan", "grid", "--agents", "10000", "--snr-db", "20") == 0
+    assert "−0.000 " not in capsys.readouterr().out
     assert run("plan", "ring", "--distance-m", "0.05", "--carrier-hz", "6e9") == 0
     assert "0.05 m" in capsys.readouterr().out
     written = {

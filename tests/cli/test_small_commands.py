@@ -201,6 +201,8 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
             "Unknown option --sampling.stepz. Did you mean --sampling.steps?",
         ),
         (["run", "gaussian", "--steps", "5"], "Did you mean --sampling.steps? See `airbayes run gaussian --help`."),
+        (["run", "gaussian", "--eta", "5"], "Did you mean --momentum.eta or --sampling.eta? See"),
+        (["run", "gaussian", "--agents", "5"], "Did you mean --network.agents? See"),
         (["run", "gaussian", "--sampling.steps", "abc"], "error: --sampling.steps: 'abc' is not a whole number."),
         (["run", "gaussian", "--problem.kind", "softmx"], "pointnet. Did you mean softmax?"),
         (["run", "gaussian", "--out"], "error: --out needs a value."),

@@ -390,6 +390,32 @@ def test_a_predicted_transition_is_told_where_every_run_diverged():
     assert any("nothing was measured of its power" in each for each in summarise(run).warnings)
 
 
+@pytest.mark.parametrize("radio", [{"gain_std": 0.1}, {"impulse_rate": 0.01}, {"jammed": 1}, {"receiver": "clip"}])
+def test_no_transition_is_observed_where_full_gain_is_not_counted(radio):
+    """Every message went at full gain, and the page said "above 30 dB, later than predicted"."""
+    run = small_run(RESULTS / "paper")
+    channel = dataclasses.replace(run.config.channel, **radio)
+    blind = run.dataset.assign(unit_gain_mean=0 * run.dataset.unit_gain_mean)
+    section = transition_section(
+        dataclasses.replace(run, config=dataclasses.replace(run.config, channel=channel), dataset=blind)
+    )
+    assert section is not None
+    assert section.figures == ()
+    assert section.tables[0].head == ("graph", "predicted")
+    assert "nothing was observed" in section.text
+
+
+def test_faults_of_the_whole_study_are_named_on_top():
+    """A liar in every block was in the configuration at the end of the page only."""
+    run = small_run(RESULTS / "paper")
+    network = dataclasses.replace(run.config.network, attackers=1, attack_rate=0.2)
+    channel = dataclasses.replace(run.config.channel, gain_std=0.05)
+    config = dataclasses.replace(run.config, network=network, channel=channel)
+    said = "Faults on every graph: a neighbour lies 0.2, gains wrong 0.05."
+    assert said in summarise(dataclasses.replace(run, config=config)).warnings
+    assert not any("Faults on every graph" in each for each in summarise(run).warnings)
+
+
 def test_lines_and_grids_are_drawn_as_such():
     row = _layout(line(5))
     assert row[:, 1].tolist() == [0] * 5

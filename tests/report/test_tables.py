@@ -131,6 +131,15 @@ def test_ellipses_are_of_the_first_seed_that_did_not_diverge(dataset):
     assert sum("agent 0, seed 3, at 10 dB" in title for title in titles) == 2
 
 
+def test_titles_of_ellipses_are_whole(dataset):
+    figure = gaussian_figure(dataset.sel(topology=["full", "star"]).assign_coords(seed=[10]), {})
+    figure.draw_without_rendering()
+    boxes = [axes.title.get_window_extent() for axes in figure.axes if "seed" in axes.get_title()]
+    assert len(boxes) == 2
+    assert boxes[0].x1 < boxes[1].x0
+    assert boxes[1].x1 < figure.bbox.x1
+
+
 def test_csv_has_a_row_per_cell(dataset):
     lines = cells_csv(dataset).splitlines()
     assert len(lines) == 1 + 3 + 3 * len(SNRS)

@@ -80,11 +80,12 @@ def _unknown(words: list[str], similar: list[list[str]]) -> str:
     if options == ["--set"] and len(words) > 1 and (fix := _as_option(words[1])):
         return f"Unknown option --set.{fix}"
     known = [line.split()[0] for block in similar for line in block if line.startswith("--")]
-    meant = did_you_mean(options[0], known) if len(options) == 1 else ""
-    if not meant and known and len(options) == 1:
+    same = [option for option in known if option.endswith(f".{options[0].lstrip('-')}")]  # without its section
+    meant = f" Did you mean {' or '.join(same)}?" if same else did_you_mean(options[0], known)
+    if not meant and known:
         meant = f" Did you mean {known[0]}?"
     named = "option" if len(options) == 1 else "options"
-    return f"Unknown {named} {', '.join(options)}.{meant}"
+    return f"Unknown {named} {', '.join(options)}.{meant if len(options) == 1 else ''}"
 
 
 def _as_option(word: str) -> str:

@@ -66,7 +66,7 @@ def print_graphs(graphs: list[GraphPlan], rms: float, console: Console) -> None:
             f"{plan.agents:,}",
             degrees,
             weight_text(plan.edge_weight),
-            true_minus(f"{plan.least_self_weight:.3f}"),
+            true_minus(f"{plan.least_self_weight:z.3f}"),
             eigenvalue_text(plan.second_eigenvalue),
             f"{plan.spectral_gap:.3g}",
             decibels(plan.transition_unit_db),

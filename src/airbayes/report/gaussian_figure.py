@@ -129,7 +129,7 @@ def _ellipses(axes: Axes, dataset: xr.Dataset, topology: str) -> None:
     axes.margins(0.15)
     axes.set_xlabel("parameter 1")
     at = f"at {snr:g} dB" if len(noisy) else "over ideal links"
-    axes.set_title(f"agent 0, seed {seed}, {at}; grey: exact posterior (95 %)", fontsize=9)
+    axes.set_title(f"agent 0, seed {seed}, {at}; grey: exact (95 %)", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -11,6 +11,7 @@ from airbayes.power import norm_cap
 from airbayes.report.style import colour
 
 GRAPH_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINES = ("-", "--", ":", "-.")
 
 
 def plan_figure(
@@ -33,8 +34,10 @@ def _regimes(
     low, high = min([-9.0, *asked]) - 1, max([39.0, *asked]) + 1  # the edge cuts no marker in half
     snrs = np.linspace(low, high, 101)
     for index, plan in enumerate(graphs):
-        line = GRAPH_COLOURS[index % len(GRAPH_COLOURS)]
-        axes.plot(snrs, [norm_cap(plan.edge_weight, eta, snr) for snr in snrs], color=line, lw=2, label=plan.name)
+        again, place = divmod(index, len(GRAPH_COLOURS))  # more graphs than colours: another kind of line
+        line, dashes = GRAPH_COLOURS[place], LINES[again % len(LINES)]
+        caps = [norm_cap(plan.edge_weight, eta, snr) for snr in snrs]
+        axes.plot(snrs, caps, color=line, lw=2, ls=dashes, label=plan.name)
         mine = [point for point in points if point.graph == plan.name]
         axes.plot([p.snr_db for p in mine], [p.cap for p in mine], "o", color=line, ms=6)
     axes.set_yscale("log")
@@ -76,7 +79,7 @@ def _costs(axes: Axes, points: Sequence[PointPlan]) -> None:
                 marker=marker,
                 ms=5,
                 lw=1.2,
-                ls=("-", "--", ":", "-.")[index % 4],
+                ls=LINES[index % len(LINES)],
                 label=name if index == 0 else None,
             )
     axes.set_yscale("log")

@@ -3,8 +3,11 @@
 import dataclasses
 import math
 
+from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.experiment.scenario import CHANNEL_RATES, own_settings
 from airbayes.report.claims import GRAPHS, missing_for_claims
+from airbayes.report.faults_figure import NAMES
 from airbayes.report.files import RHAT_LIMIT, partition_words
 from airbayes.report.html.findings import MAX_PLACES, findings, guessing_runs, mean_at
 from airbayes.report.html.numbers import decibels, decimals
@@ -157,6 +160,8 @@ def _warnings(run: Run) -> list[str]:
                 f"R-hat is above {RHAT_LIMIT} in {poor} of {plural(known, 'sampled cell')}: "
                 "chains there have not mixed."
             )
+    if words := _fault_words(run.config):
+        found.append(words)
     if words := partition_words(run.dataset, show_topology):
         found.append(words)
     if any(variant.startswith("cd_") for variant in run.variants) and "power_used_mean" not in run.dataset:
@@ -168,6 +173,15 @@ def _warnings(run: Run) -> list[str]:
     if "kept_max" in run.dataset and bool((run.dataset.kept_max == 0).any()):
         found.append("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks.")
     return found
+
+
+def _fault_words(config: ExperimentConfig) -> str:
+    """What was set to fail in the whole study; a scenario has its own rates in its name."""
+    idle = {"attack_rate": not config.network.attackers, "jam_rate": not config.channel.jammed}
+    rates = {name: getattr(config.channel if name in CHANNEL_RATES else config.network, name) for name in NAMES}
+    said = ", ".join(f"{NAMES[name]} {rate:g}" for name, rate in rates.items() if rate > 0 and not idle.get(name))
+    scenarios = any(own_settings(name) for name in config.network.topologies)
+    return f"Faults on every graph{' without a rate of its own' * scenarios}: {said}." if said else ""
 
 
 def _same_law_words(run: Run) -> str:

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 
+from airbayes.experiment.config import ExperimentConfig
+from airbayes.experiment.scenario import simulated_faults
 from airbayes.power import transition_snr_db
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import Metric, against_snr
@@ -27,7 +29,13 @@ def transition_section(run: Run) -> Section | None:
         return None
     run = run.curves
     if "unit_gain_mean" not in run.dataset:
-        return _only_predicted(run)
+        return _only_predicted(run, "no CD-DSGLD run ended well, so nothing was observed.")
+    if not _counts_gains(run.config):
+        return _only_predicted(
+            run,
+            "messages at full gain are counted over exact links with Gaussian noise and a plain receiver only, so "
+            "nothing was observed. The gains themselves are in the next section.",
+        )
     full_gain = Metric("unit_gain_mean", "Share of messages at full gain", 0.0, 1.0, per_agent=False)
     figure = against_snr(run, [full_gain], "Share of messages sent at full gain, against SNR", variants=policies)
     if figure is None:
@@ -81,8 +89,14 @@ def transition_section(run: Run) -> Section | None:
     )
 
 
-def _only_predicted(run: Run) -> Section | None:
-    """No channel-driven run ended well: what theory said before them is known all the same."""
+def _counts_gains(config: ExperimentConfig) -> bool:
+    """`unit_gain` is 0 at any gain where a block cannot be DSGLD's; a fault of one scenario is simulated in all."""
+    faults = simulated_faults(config)
+    return config.channel.receiver == "plain" and not (faults.gain_error or faults.impulses or faults.jammer)
+
+
+def _only_predicted(run: Run, unseen: str) -> Section | None:
+    """What theory said before the runs is known, whatever hid the rest."""
     rows = tuple(
         (show_topology(name), _decibels(predicted))
         for name in run.topologies
@@ -93,8 +107,7 @@ def _only_predicted(run: Run) -> Section | None:
     return Section(
         "transition",
         TITLE,
-        f"{MEANING}The table says where theory puts that point before the run; no CD-DSGLD run ended well, so nothing "
-        "was observed.",
+        f"{MEANING}The table says where theory puts that point before the run; {unseen}",
         tables=(Table("Transition SNR, predicted", ("graph", "predicted"), rows),),
     )
 
