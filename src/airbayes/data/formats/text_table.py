@@ -76,7 +76,7 @@ def read_columns(
 
 
 def _rows(text: str, separator: str | None) -> Iterator[tuple[int, str]]:
-    """The lines that numpy takes for rows, each with its number from 0; blanks alone are one if they do not separate."""
+    """The lines that numpy takes for rows, each with its number from 0; blanks that separate nothing are a row."""
     for number, line in enumerate(io.StringIO(text)):
         content = line.partition("#")[0].partition("//")[0].strip("\r\n" if separator else None)
         if content:
