@@ -209,3 +209,22 @@ def test_labels_outside_the_classes_are_refused_by_name():
         from_clouds([np.zeros((1, 3))], np.array([5]), ("a", "b"))
     with pytest.raises(DataError, match="Label -1 is outside"):
         from_clouds([np.zeros((1, 3))], np.array([-1]), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ([0.7], "Label 0.7 is no whole number; need an index into class_names"),
+        ([float("nan")], "Label nan is no whole number"),
+        (["b"], "Label b is no whole number"),
+        ([0, 1], "2 labels for 1 clouds"),
+    ],
+)
+def test_labels_that_are_no_indices_are_refused(label, message):
+    with pytest.raises(DataError, match=message):
+        from_clouds([np.zeros((1, 3))], np.array(label), ("a", "b"))
+
+
+def test_a_cloud_of_another_shape_is_refused_by_number():
+    with pytest.raises(DataError, match=r"Cloud 1 has shape \(3, 20\); need \[points, 3\]"):
+        from_clouds([np.zeros((10, 3)), np.zeros((3, 20))], np.array([0, 1]), ("a", "b"))

@@ -120,6 +120,12 @@ def test_csv_graphs_are_checked(tmp_path: Path):
     assert any("4 agents but network.agents = 5" in line for line in find_problems(config))
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path):
+    file = tmp_path / "study.toml"
+    file.write_bytes(b"\xef\xbb\xbfseeds = 2\r\n")  # as editors of Windows write
+    assert load_config(file).seeds == 2
+
+
 @pytest.mark.parametrize("content", [b"seeds = [", b"\xff\xfe\x00", b"seeds = 1\nseeds = 2"])
 def test_malformed_files_name_the_file(tmp_path: Path, content):
     file = tmp_path / "broken.toml"

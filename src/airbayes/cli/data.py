@@ -104,6 +104,8 @@ def _inspect(args: list[str], console: Console) -> int:
         options: Annotated[InspectOptions, tyro.conf.arg(name="")] = InspectOptions()
 
     given = _parse(Arguments, "inspect", "Count what is in a data set and draw some of it.", args)
+    if given.options.picture and not given.options.no_picture:
+        _check_picture(given.options.picture)
     objects, report = _load(given.path, given.load)
     from airbayes.cli.data_tables import print_objects, print_report
 
@@ -190,9 +192,22 @@ def _load(path: Path, options: LoadOptions):
 def _check_target(path: Path, force: bool) -> None:
     """Before hours of reading: can the result be written there?"""
     if path.suffix.lower() != ".npz":
-        raise AirbayesError(f"{path}: an object set is an .npz file; write for example {path.with_suffix('.npz')}.")
+        example = path.parent / (path.stem.strip(".") or "objects")
+        raise AirbayesError(f"{path}: an object set is an .npz file; write for example {example}.npz.")
     if path.exists() and not force:
         raise AirbayesError(f"{path} exists. Use another name, or --force to replace it.")
+    _check_folder(path)
+
+
+def _check_picture(path: Path) -> None:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if path.suffix.lower().removeprefix(".") not in FigureCanvasBase.get_supported_filetypes():
+        raise AirbayesError(f"--picture {path}: no kind of picture; end its name in .png, .svg or .pdf.")
+    _check_folder(path)
+
+
+def _check_folder(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise AirbayesError(f"{path}: there is no folder {path.absolute().parent}.")
     check_writable(path.absolute().parent, "Choose another place.")

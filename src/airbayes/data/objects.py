@@ -8,6 +8,7 @@ import dataclasses
 import numpy as np
 
 from airbayes.errors import DataError
+from airbayes.text import printable
 
 BOX_FIELDS = ("cx", "cy", "cz", "length", "width", "height", "yaw")
 
@@ -105,10 +106,15 @@ def from_clouds(
 ) -> ObjectSet:
     """Build a set from one array [point, 3] per object; what is not known is filled with the neutral value."""
     n = len(clouds)
+    for row, cloud in enumerate(clouds):
+        if np.shape(cloud)[1:] != (3,):
+            raise DataError(f"Cloud {row} has shape {np.shape(cloud)}; need [points, 3].")
     counts = [len(cloud) for cloud in clouds]
     joined = np.concatenate(clouds).astype(np.float32) if n else np.zeros((0, 3), np.float32)
     light = np.concatenate(intensity) if intensity else np.zeros(len(joined))
-    label = np.asarray(label, np.int64).reshape(-1)
+    label = _whole_numbers(np.asarray(label).reshape(-1))
+    if len(label) != n:
+        raise DataError(f"{len(label)} labels for {n} clouds; need one each.")
     if n and not (label.min(initial=0) >= 0 and label.max(initial=0) < len(class_names)):
         wrong = label[(label < 0) | (label >= len(class_names))][0]
         raise DataError(f"Label {wrong} is outside the {len(class_names)} classes {', '.join(class_names)}.")
@@ -131,6 +137,17 @@ def from_clouds(
         source=np.full(n, source, dtype=f"<U{max(len(source), 1)}"),
         source_class=text(source_class, names),
     )
+
+
+def _whole_numbers(label: np.ndarray) -> np.ndarray:
+    """Labels as int64, none of them changed by it."""
+    if label.dtype.kind in "biuf" or not label.size:
+        with np.errstate(invalid="ignore"):
+            whole = label.astype(np.int64)
+        if np.array_equal(whole, label):
+            return whole
+        label = label[whole != label]
+    raise DataError(f"Label {printable(str(label[0]), 40)} is no whole number; need an index into class_names.")
 
 
 def concatenate(sets: list[ObjectSet]) -> ObjectSet:

@@ -23,7 +23,7 @@ def load_config(path: str | PathLike[str]) -> ExperimentConfig:
     """Read an experiment file. Every wrong name and type in it is reported, not just the first."""
     path = Path(path)
     try:
-        text = read_limited(path, MAX_BYTES, ConfigError).decode("utf-8")
+        text = read_limited(path, MAX_BYTES, ConfigError).decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}). Is it a TOML file?") from error
     return _beside(parse_config(text, str(path)), path.parent)

@@ -171,7 +171,7 @@ def test_class_mappings_as_text_and_toml(tmp_path):
     assert parse_classes(["car=Car,Van", "walker = Pedestrian"]) == {"Car": "car", "Van": "car", "Pedestrian": "walker"}
     assert parse_classes([]) is None
     path = tmp_path / "classes.toml"
-    path.write_text('[classes]\ncar = ["Car", "Van"]\n')
+    path.write_text('\ufeff[classes]\r\ncar = ["Car", "Van"]\r\n', encoding="utf-8")  # as editors of Windows write
     assert parse_classes([str(path)]) == {"Car": "car", "Van": "car"}
     for items, message in [
         (["car"], "write CLASS=SOURCE"),
@@ -227,7 +227,7 @@ def test_odd_names_are_not_shown_raw(tmp_path):
 
 
 def test_class_folders_without_point_files_say_what_they_hold(tmp_path):
-    for name in ("deep/car/x/y/a.csv", "las/car/a.las", "las/cone/a.csv", "flat/a.csv"):
+    for name in ("deep/car/x/y/a.csv", "las/car/a.las", "las/cone/a.csv", "flat/a.csv", "hidden/car/.a.csv"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x,y,z\n" + "1,2,3\n" * 12)
     (tmp_path / "none").mkdir()
@@ -235,6 +235,7 @@ def test_class_folders_without_point_files_say_what_they_hold(tmp_path):
         ("deep", "auto", r"in no known layout.*deep/car: point files lie too deep, as .*car/x/y/a\.csv"),
         ("deep", "class_folder", r"deep/car: point files lie too deep.*Move them to car/FILE or car/OBJECT/FILE"),
         ("las", "auto", r"las/car: no point files: it holds \.las\. Known are \.npy"),
+        ("hidden", "class_folder", r"hidden/car: no point files: it holds hidden files\. Known"),
         ("flat", "auto", r"clouds without a class.*`airbayes predict RUN .*flat/\*` takes them as they are"),
         ("none", "class_folder", r"none: no folders in it; need one for each class"),
     ):

@@ -31,14 +31,16 @@ def why_empty(folder: Path) -> str | None:
     found: Counter[str] = Counter()
     for number, (here, inner, names) in enumerate(os.walk(folder)):
         inner.sort()
-        deep = next((name for name in sorted(names) if name.lower().endswith(SUFFIXES)), None)
+        seen = sorted(name for name in names if not name.startswith("."))
+        deep = next((name for name in seen if name.lower().endswith(SUFFIXES)), None)
         if deep is not None:
             text = f"point files lie too deep, as {at(Path(here) / deep)}. Move them to {folder.name}/FILE or "
             return f"{text}{folder.name}/OBJECT/FILE."
-        found.update(Path(name).suffix.lower() or "files without an ending" for name in names)
+        found.update(Path(name).suffix.lower() or "files without an ending" for name in seen)
+        found.update({"hidden files": len(names) - len(seen)} if len(names) > len(seen) else {})
         if number == MOST_WALKED:
             break
-    held = "it holds " + ", ".join(printable(name, 20) for name, _ in found.most_common(5)) if found else "it is empty"
+    held = "it holds " + ", ".join(printable(name, 30) for name, _ in found.most_common(5)) if found else "it is empty"
     return f"no point files: {held}. Known are {', '.join(SUFFIXES)}."
 
 

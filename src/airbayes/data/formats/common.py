@@ -173,10 +173,10 @@ def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def read_lines(path: Path, max_bytes: int = MAX_FILE_BYTES) -> list[str]:
-    """The lines of a small text file; bytes that are not UTF-8 are an error."""
+    """The lines of a small text file; a byte-order mark is passed over, bytes that are not UTF-8 are an error."""
     raw = read_bytes(path, max_bytes)
     try:
-        return raw.decode("utf-8").splitlines()
+        return raw.decode("utf-8").removeprefix("\ufeff").splitlines()
     except UnicodeDecodeError as error:
         raise DataError(f"{at(path, byte=error.start)}: not UTF-8 text.") from None
 

@@ -2,8 +2,10 @@
 
 import codecs
 import io
+import itertools
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,7 @@ LIGHT_NAMES = ("intensity", "reflectance", "reflectivity", "i")
 
 def parse_text(raw: bytes, path: Path) -> np.ndarray:
     """x, y, z (and intensity): the columns of these names if there is a heading, else the first three (or four)."""
-    stream = io.StringIO(_decoded(raw))
+    stream = io.StringIO(_decoded(raw), newline=None)  # any kind of line end
     start, first, number, remark = 0, "", 0, ""
     while not first or first.startswith(COMMENTS):
         remark = first or remark
@@ -37,9 +39,11 @@ def parse_text(raw: bytes, path: Path) -> np.ndarray:
         columns = _columns_in_remark(remark, len(names)) or list(range(min(len(names), 4)))
         if len(columns) < 3:
             raise DataError(f"{at(path, line=number + 1)}: {len(names)} columns; need x, y and z.")
+        text = stream.read()
     else:
         columns = _named_columns(names, path, number)
-    text = stream.read()
+        text = stream.read()
+        _check_widths(text, delimiter or ("\t" if "\t" in first else None), len(names), path, number)
     if decimal_commas:
         text = text.replace(",", ".")
     return read_columns(text, columns, path, delimiter=delimiter, lines_before=number)
@@ -60,12 +64,35 @@ def read_columns(
                 io.StringIO(text), delimiter=delimiter, usecols=columns, ndmin=2, max_rows=limit, comments=COMMENTS
             )
     except Exception as error:  # numpy's reader names the row, in several types of error
-        found = re.search(r"row (\d+)", str(error))
-        line = lines_before + 1 + int(found[1]) if found else None
+        found = re.search(r" at row (\d+)", str(error))
+        line = None
+        if found:  # numpy counts from 1 where a row is too short, else from 0
+            row = int(found[1]) - str(error).startswith("invalid column index")
+            line = lines_before + 1 + next(itertools.islice(_rows(text, delimiter), row, None))[0]
+        said = printable(re.sub(r" at row \d+", "", str(error)).rstrip("."), 120)
         raise DataError(
-            f"{at(path, line=line)}: not a table of numbers ({printable(str(error), 120)}). Write numbers alone, as in "
+            f"{at(path, line=line)}: not a table of numbers ({said}). Write numbers alone, as in "
             "1.5 2 3.25; with decimal commas, semicolons between them: 1,5;2;3,25."
         ) from None
+
+
+def _rows(text: str, separator: str | None) -> Iterator[tuple[int, str]]:
+    """The lines that numpy takes for rows, each with its number from 0; blanks that separate nothing are a row."""
+    for number, line in enumerate(io.StringIO(text)):
+        content = line.partition("#")[0].partition("//")[0].strip("\r\n" if separator else None)
+        if content:
+            yield number, content
+
+
+def _check_widths(text: str, separator: str | None, width: int, path: Path, lines_before: int) -> None:
+    """A row of more fields than the heading has names: nobody knows which of them is x."""
+    for number, content in _rows(text, separator):
+        fields = re.sub(r'"[^"]*"', "", content).rstrip(f"{separator or ''} \t").split(separator)
+        if len(fields) > width:
+            raise DataError(
+                f"{at(path, line=lines_before + 1 + number)}: {len(fields)} fields under a heading of {width}. With "
+                "decimal commas, write semicolons between them: 1,5;2;3,25; a column of row numbers needs a name, too."
+            )
 
 
 def _named_columns(names: list[str], path: Path, line: int) -> list[int]:

@@ -130,7 +130,7 @@ def _decision_findings(run: Run) -> list[str]:
         says += f", with {asked} promised"
     low, high = sets["expected"]
     return [
-        f"May {short(variant)} answer alone ({place})? {says}.",
+        f"May {short(variant)} answer alone ({place}, agent 0)? {says}.",
         f"Its prediction sets, {sets['mean_size']:.1f} classes on average, hold the truth in "
         f"{percent(sets['coverage'])} of cases; {percent(promise['coverage'])} were wanted, "
         f"{100 * low:.0f} to {percent(high)} are to be expected.",
