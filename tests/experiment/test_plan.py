@@ -75,7 +75,9 @@ def test_coordinates_of_the_digital_scheme(graph, snr_db, top_t):
 
 def test_a_small_model_at_low_snr_is_silent():
     _, point = plan(ring(5), -10.0, dataclasses.replace(PAPER, num_params=30))
-    assert (point.top_t[0], point.q_dsgd) == (0, "silent")
+    assert (point.top_t, point.q_dsgd) == ((0, 0), "silent")
+    assert (point.q_dsgd_cost.bits, point.q_dsgd_cost.energy_j) == (0, 0)  # nothing is sent
+    assert point.over_the_air.energy_j > 0
 
 
 def test_costs_by_hand():

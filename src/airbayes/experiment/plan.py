@@ -155,7 +155,7 @@ def plan_point(plan: GraphPlan, graph: Graph, snr_db: float, setting: Setting) -
         setting.digital.consensus_step or float(top_t.min()) / m,
         SENDS if top_t.min() > 0 else SILENT,
         Cost(float(m), math.nan, block_s, agents * watt * share * block_s),
-        Cost(float(m), sent_bits, block_s, agents * watt * block_s),
+        Cost(float(m), sent_bits, block_s, int((top_t > 0).sum()) * watt * block_s),  # who has nothing to send is off
         _one_by_one(agents, snr_db, setting, watt),
     )
 
