@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from airbayes.checks import POSITIVE_FINITE, check_count, check_number
 from airbayes.errors import AirbayesError
 
 Matrix = Float[np.ndarray, "dim dim"]
@@ -45,7 +46,13 @@ class AffineLaw:
                 f"The start must be one vector of all agents, {list(self.offset.shape)}, got shape "
                 f"{list(np.shape(mean))}. Of θ [agent, param] give theta.ravel(); DSGHMC's momenta follow."
             )
-        cov = np.zeros((len(mean), len(mean))) if cov is None else cov
+        cov = np.zeros_like(self.transition) if cov is None else cov
+        if np.shape(cov) != self.transition.shape:
+            raise AirbayesError(
+                f"The covariance of the start must be {list(self.transition.shape)}, got shape {list(np.shape(cov))}. "
+                "Of variances give np.diag(variances)."
+            )
+        check_count("steps", steps, 0)
         for _ in range(steps):
             mean, cov = self.advance(mean, cov)
         return mean, cov
@@ -81,7 +88,8 @@ def _block_diagonal(blocks: Float[np.ndarray, "agent param param"]) -> Matrix:
     return out.reshape(agents * params, agents * params)
 
 
-def _check_shapes(mixing_matrix: object, precision: object, linear: object) -> None:
+def _check_terms(mixing_matrix: object, precision: object, linear: object, eta: float) -> None:
+    check_number("The step size η", eta, POSITIVE_FINITE, dtype=np.float64)
     shapes = [getattr(part, "shape", ()) for part in (mixing_matrix, precision, linear)]
     agents, params = shapes[2] if len(shapes[2]) == 2 else (0, 0)
     if shapes[:2] != [(agents, agents), (agents, params, params)]:
@@ -100,7 +108,7 @@ def dsgld_law(
     extra: Extra | None = None,
 ) -> AffineLaw:
     """M = W⊗I − η blkdiag(A_k), c = ηb, Q = 2ηI. SGLD is W = [[1]]; gains replace W by `gain_matrix`."""
-    _check_shapes(mixing_matrix, precision, linear)
+    _check_terms(mixing_matrix, precision, linear, eta)
     params = linear.shape[1]
     transition = np.kron(mixing_matrix, np.eye(params)) - eta * _block_diagonal(precision)
     return AffineLaw(transition, eta * linear.ravel(), 2 * eta * np.eye(linear.size), extra)
@@ -125,7 +133,8 @@ def dsghmc_law(
     friction: float,
 ) -> AffineLaw:
     """The law of (θ, ν), stacked: θ first."""
-    _check_shapes(mixing_matrix, precision, linear)
+    _check_terms(mixing_matrix, precision, linear, eta)
+    check_number("The friction γ", friction, POSITIVE_FINITE, dtype=np.float64)
     size, params = linear.size, linear.shape[1]
     identity, curvature = np.eye(size), _block_diagonal(precision)
     keep = 1 - eta * friction
