@@ -93,6 +93,12 @@ def check_count(what: str, value: object, least: int = 1, fix: str = "") -> None
         raise AirbayesError(f"{what} must be an integer from {least} on, got {describe(value)}. {fix}".rstrip())
 
 
+def check_part(name: str, part: object, kind: type, example: str) -> None:
+    """A part is an instance of a class of ours, or of a user's subclass of it."""
+    if not isinstance(part, kind):
+        raise AirbayesError(f"{name} must be a {kind.__name__} such as {example}, got {describe(part)}.")
+
+
 def describe(value: object) -> str:
     """A part of the wrong kind, for a message: short, and a class is told from an instance."""
     if isinstance(value, type):

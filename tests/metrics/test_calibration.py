@@ -178,7 +178,7 @@ def test_nan_probabilities_give_nan(scheme):
 
 
 def test_nonsense_is_refused():
-    with pytest.raises(AirbayesError, match="at least 1 bin, got 0"):
+    with pytest.raises(AirbayesError, match="number of bins must be an integer from 1 on, got 0"):
         ece(*two_class([0.5], [True]), bins=0)
     with pytest.raises(AirbayesError, match=r"'quantile'.*equal-mass"):
         ece(*two_class([0.5], [True]), scheme="quantile")

@@ -33,6 +33,7 @@ def start(theta): return samplers.DSGLD(g, ring, 1e-3).init(theta)
 def labelled(labels): return models.stack_agents(np.zeros((5, 4, 2), np.float32), labels, num_classes=3)
 def cut(mask): return first(samplers.DSGLD(own, ring, 1e-3, outage=lambda key, mixing: mask))
 def attack(**options): return samplers.Faults(attack=samplers.Attack(1.0, 1.0, **options)).init(np.zeros((5, 2)), ring)
+from airbayes.metrics import conformal
 law = samplers.exact.dsgld_law
 W, A, b = np.eye(5) / 2, np.ones((5, 2, 2)), np.ones((5, 2))
 labels, logs = jnp.zeros(3, int), jnp.log(jnp.ones((3, 2)) / 2)
@@ -60,6 +61,15 @@ MISTAKES = {
     "samplers.DSGHMC(own, ring, 1e-3, 1.0).step(jax.random.key(0), start(np.zeros((5, 2))), None)": "a MomentumState",
     "samplers.DSGLD(g, ring, 1e-3, outage=0.1)": "outage must be one such as samplers.LinkOutage.*got 0.1",
     "samplers.DSGLD(g, ring, 1e-3, faults=samplers.Late(0.1, 3))": "faults must be a Faults .*got a Late",
+    "samplers.Faults(bursts=0.1)": r"bursts must be a Bursts such as samplers.Bursts\(0.1, 5\), got 0.1",
+    "samplers.Faults(late=samplers.Churn(0.1, 5))": "late must be a Late .*got a Churn",
+    "samplers.BothOutages(0.1, samplers.NodeOutage(0.1))": "links must be one such as samplers.LinkOutage.*got 0.1",
+    "samplers.BothOutages(samplers.LinkOutage(0.1), samplers.NodeOutage)": "nodes must be one .*the class NodeOutage",
+    "samplers.Jamming(0.1, 1, 0.1)": "others must be one such as samplers.LinkOutage.*got 0.1",
+    "channel.ImpulsiveNoise(20.0, 0.1, 1.0)": "base must be a Channel such as channel.AWGN.*got 20.0",
+    "channel.Jammed(channel.AWGN, 0.1, 1.0, 1)": "base must be a Channel .*got the class AWGN",
+    "power.check_policy(power.Common, 5)": "policy must be a PowerPolicy .*got the class Common",
+    "power.check_policy(common, 0)": "num_agents must be an integer from 1 on, got 0",
     "samplers.DSGLD(g, ring, '1e-3')": "step size η must be a number, got '1e-3'",
     "samplers.DSGLD(g, ring, samplers.Constant)": "must be a number, got the class Constant",
     "samplers.CDDSGLD(g, ring, 20.0, common, 1e-3)": "channel must be a Channel such as channel.AWGN.*got 20.0",
@@ -111,6 +121,8 @@ MISTAKES = {
     "cut(1.0)": r"mask must be shaped like mixing.weights, \[5, 2\], got shape \[\]",
     "network.mix(jnp.ones((5, 2)), ring, jnp.ones(2))": r"mask must be shaped like mixing.weights, .* got shape \[2\]",
     "network.mix(jnp.ones(5), ring)": r"one row for each of the 5 agents, got shape \[5\].*theta\[:, None\]",
+    "network.ring(2.0)": "Graph 'ring' needs a whole number of agents, not 2.0",
+    "network.from_adjacency(__import__('scipy.sparse').sparse.eye_array(2))": "must be dense: give matrix.toarray",
     "network.build_mixing(network.ring(5), layout='edge')": "Unknown layout 'edge'. Choose 'auto', 'table' or 'edges'",
     "power.Fixed([-1.0, 1, 1, 1, 1])": "gain ρ must be zero or more, got -1",
     "channel.AWGN('20')": "SNR in dB must be a number, got '20'",
@@ -122,6 +134,10 @@ MISTAKES = {
     "law(ring, A, b, 0.1)": r"W is network.mixing_matrix\(graph, w\)",
     "samplers.exact.dsghmc_law(W, A.sum(0), b.sum(0), 0.1, 1.0)": r"got shapes \[5, 5\], \[2, 2\], \[2\]",
     "law(W, A, b, 0.1).at(3, np.zeros((5, 2)))": r"one vector of all agents, \[10\], got shape \[5, 2\].*theta.ravel",
+    "law(W, A, b, 0.1).at(3, np.zeros(10), np.ones(10))": r"must be \[10, 10\], got shape \[10\]. Of variances give",
+    "law(W, A, b, 0.1).at(-1, np.zeros(10))": "steps must be an integer from 0 on, got -1",
+    "law(W, A, b, -0.1)": "step size η must be positive and finite, got -0.1",
+    "samplers.exact.dsghmc_law(W, A, b, 0.1, 0.0)": "friction γ must be positive and finite, got 0",
     "samplers.exact.agent_law(np.zeros(10), np.eye(10), 5, 2)": "no agent 5 of 2 parameters in a law of dimension 10",
     "samplers.exact.average_law(np.zeros(10), np.eye(10), 4, 2)": "4 agents of 2 parameters has dimension 8, got 10",
     "metrics.w2_gaussians(np.zeros(3), np.eye(2), np.zeros(3), np.eye(2))": r"of one dim, got shapes \[3\], \[2, 2\]",
@@ -133,6 +149,11 @@ MISTAKES = {
     "metrics.temper(jnp.exp(logs), 2.0)": r"probabilities already. Give jnp.log\(probabilities\)",
     "metrics.nll_from_log(2 * logs, labels)": "sum of their exponentials is 0.5. .*jax.nn.log_softmax",
     "metrics.nll_from_log(logs, labels.astype(float))": "Labels must be integers, got float32",
+    "metrics.accuracy([[0.5, 0.5]], labels[:1])": "Predictions must be an array, got a list. Use jnp.asarray",
+    "metrics.nll(jnp.exp(logs), [0, 1, 1])": "Labels must be an array, got a list",
+    "metrics.ece(jnp.exp(logs), labels, bins=3.5)": "number of bins must be an integer from 1 on, got 3.5",
+    "conformal.calibrate(np.ones((3, 2)), np.array([0, -1, 1]), 0.9)": "negative label marks padding",
+    "conformal.calibrate(np.ones((3, 2)), np.array([0, 2, 1]), 0.9)": "Example 1 has the label 2: 2 classes",
     "metrics.confusion_matrix(jnp.exp(logs), labels + 2)": "Example 0 has the label 2: 2 classes",
     "over(1.0, 0.0)": r"AWGN.noise_power, N0, must be positive and finite, got 0. It is linear: channel.db_to_linear",
     "over(1.0, -94.0)": r"AWGN.noise_power, N0, must be positive and finite, got -94",

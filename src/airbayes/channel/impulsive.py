@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
-from airbayes.checks import NOT_NEGATIVE_FINITE, PROBABILITY, checked
+from airbayes.checks import NOT_NEGATIVE_FINITE, PROBABILITY, check_part, checked
 
 
 class ImpulsiveNoise(Channel):
@@ -24,6 +24,7 @@ class ImpulsiveNoise(Channel):
     ratio: Float[Array, ""]  # K, power of an impulse over N0, linear
 
     def __init__(self, base: Channel, rate: float | Array, ratio: float | Array):
+        check_part("base", base, Channel, "channel.AWGN(snr_db=20.0)")
         self.base, self.power, self.noise_power = base, base.power, base.noise_power
         self.rate = checked("The rate of impulses", PROBABILITY, one=True)(rate)
         self.ratio = checked("The power of impulses over N0", NOT_NEGATIVE_FINITE, "Linear, not dB.", one=True)(ratio)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from airbayes.channel.base import Channel
-from airbayes.checks import NOT_NEGATIVE, NOT_NEGATIVE_FINITE, PROBABILITY, checked
+from airbayes.checks import NOT_NEGATIVE, NOT_NEGATIVE_FINITE, PROBABILITY, check_part, checked
 from airbayes.keys import normal_rows
 
 
@@ -26,6 +26,7 @@ class Jammed(Channel):
     jammed: Float[Array, ""]  # how many receivers hear it, from the first on
 
     def __init__(self, base: Channel, rate: float | Array, ratio: float | Array, jammed: int | Array):
+        check_part("base", base, Channel, "channel.AWGN(snr_db=20.0)")
         self.base, self.power, self.noise_power = base, base.power, base.noise_power
         self.rate = checked("The rate of jamming", PROBABILITY, one=True)(rate)
         self.ratio = checked("The power of a jammer over N0", NOT_NEGATIVE_FINITE, "Linear, not dB.", one=True)(ratio)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from airbayes.checks import check_count
 from airbayes.errors import AirbayesError
 from airbayes.metrics.check import check_predictions
 
@@ -52,8 +53,7 @@ def reliability_bins(
     scheme: str = "equal-width",
 ) -> ReliabilityBins:
     """Accuracy and mean confidence by bin of confidence. `bins` and `scheme` are static under jit."""
-    if bins < 1:
-        raise AirbayesError(f"Calibration needs at least 1 bin, got {bins}. The usual number is 15.")
+    check_count("The number of bins", bins, fix="The usual one is 15.")
     if scheme not in SCHEMES:
         raise AirbayesError(f"Unknown binning {scheme!r}. Choose one of {', '.join(SCHEMES)}.")
     check_predictions(probabilities, labels)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from airbayes.checks import known
+from airbayes.checks import describe, known
 from airbayes.errors import AirbayesError
 
 TOLERANCE = 0.01  # of a sum of rounded probabilities; half precision is off by 1e-3
@@ -60,8 +60,11 @@ def refuse_probabilities(log_probabilities: Float[Array, "example cls"]) -> None
         raise AirbayesError("These rows are probabilities already. Give jnp.log(probabilities).")
 
 
-def check_labels(scores: Float[Array, "example cls"], labels: Int[Array, " example"]) -> None:
+def check_labels(scores: Float[Array | np.ndarray, "example cls"], labels: Int[Array | np.ndarray, " example"]) -> None:
     """A label for each row, below the number of classes."""
+    for what, part in (("Predictions", scores), ("Labels", labels)):
+        if not hasattr(part, "ndim"):
+            raise AirbayesError(f"{what} must be an array, got {describe(part)}. Use jnp.asarray.")
     if scores.ndim != 2 or labels.shape != scores.shape[:1]:
         raise AirbayesError(
             f"Predictions must be [example, class] with one label per example, got shapes {list(scores.shape)} "

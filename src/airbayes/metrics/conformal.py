@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from airbayes.errors import AirbayesError
+from airbayes.metrics.check import check_labels
 
 Scores = Float[np.ndarray, "object cls"]
 
@@ -72,6 +73,9 @@ def conformal_quantile(scores: Float[np.ndarray, " object"], coverage: float) ->
 
 def calibrate(scores: Scores, labels: Int[np.ndarray, " object"], coverage: float) -> float:
     """q from the scores of all classes of the calibration objects."""
+    check_labels(scores, labels)
+    if np.any(labels < 0):
+        raise AirbayesError("A negative label marks padding, which calibrates nothing: leave these objects out.")
     return conformal_quantile(scores[np.arange(len(labels)), labels], coverage)
 
 

@@ -6,6 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Shaped
 
+from airbayes.errors import AirbayesError
+
 
 class Model(eqx.Module):
     """A likelihood p(target | input, θ) with θ flat, so that samplers and radios see one vector of m numbers."""
@@ -36,6 +38,15 @@ class Classifier(Model):
         self, theta: Float[Array, " param"], inputs: Shaped[Array, "example ..."]
     ) -> Float[Array, "example cls"]:
         """log-softmax of the network's outputs."""
+
+
+def check_features(inputs: Float[Array, "example feature"], features: int, fix: str = "") -> None:
+    """A single column would be broadcast with θ, without a word."""
+    if inputs.ndim != 2 or inputs.shape[1] != features:
+        raise AirbayesError(
+            f"The model takes inputs [example, {features}], got shape {list(inputs.shape)}. Of one feature give "
+            f"x[:, None]. {fix}".rstrip()
+        )
 
 
 def pick_labels(log_probs: Float[Array, "example cls"], labels: Int[Array, " example"]) -> Float[Array, " example"]:

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from airbayes.checks import POSITIVE_FINITE, check_count, check_number, describe, one_number
+from airbayes.checks import POSITIVE, POSITIVE_FINITE, check_count, check_number, describe, one_number
 from airbayes.errors import AirbayesError
-from airbayes.models.base import Model
+from airbayes.models.base import Model, check_features
 from airbayes.models.local_data import LocalData
 
 _BLOCK = 10_000  # agents whose inputs are converted to float64 at a time
@@ -27,7 +27,9 @@ def _check_noise(noise_std: float) -> None:
     one_number(what, noise_std)
 
 
-def _check_data(data: object) -> None:
+def _check_problem(data: object, noise_std: float, prior_scale: float) -> None:
+    _check_noise(noise_std)
+    check_number("The scale s of a prior", prior_scale, POSITIVE, "inf is a flat prior.")
     if not isinstance(data, LocalData):
         raise AirbayesError(f"The data must come from models.stack_agents(inputs, targets), got {describe(data)}.")
     if data.inputs.ndim != 3 or data.targets.shape != data.weights.shape:
@@ -56,6 +58,11 @@ class LinearRegression(Model):
         inputs: Float[Array, "example param"],
         targets: Float[Array, " example"],
     ) -> Float[Array, " example"]:
+        check_features(inputs, self.num_params, "For an intercept give a column of ones.")
+        if theta.shape != (self.num_params,):
+            raise AirbayesError(
+                f"θ of a LinearRegression has {self.num_params} entries, got shape {list(theta.shape)}."
+            )
         if targets.shape != inputs.shape[:-1]:
             raise AirbayesError(
                 f"Targets of shape {list(targets.shape)} do not fit inputs of shape {list(inputs.shape)}: regression "
@@ -71,8 +78,7 @@ def quadratic_potentials(
     data: LocalData, noise_std: float, prior_scale: float = 1.0
 ) -> tuple[Float[np.ndarray, "agent param param"], Float[np.ndarray, "agent param"]]:
     """A_k and b_k of every agent, in float64; the prior N(0, s² I) is shared, 1/N to each."""
-    _check_data(data)
-    _check_noise(noise_std)
+    _check_problem(data, noise_std, prior_scale)
     inputs = np.asarray(data.inputs, np.float64)
     targets = np.asarray(data.targets, np.float64)
     weights = np.asarray(data.weights, np.float64) / noise_std**2
@@ -86,8 +92,7 @@ def pooled_quadratic(
     data: LocalData, noise_std: float, prior_scale: float = 1.0
 ) -> tuple[Float[np.ndarray, "param param"], Float[np.ndarray, " param"]]:
     """A = Σ_k A_k and b = Σ_k b_k, in float64, without the single A_k: for networks of any size."""
-    _check_data(data)
-    _check_noise(noise_std)
+    _check_problem(data, noise_std, prior_scale)
     all_inputs, all_targets, all_weights = (np.asarray(part) for part in (data.inputs, data.targets, data.weights))
     params = all_inputs.shape[-1]
     precision, linear = np.eye(params) / prior_scale**2, np.zeros(params)

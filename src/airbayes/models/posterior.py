@@ -95,7 +95,10 @@ def _grad(potential: Callable) -> Callable:
 
 
 class FullGradient(eqx.Module):
-    """∇f_k(θ_k) of every agent over all of its data. `potential` is any (θ, local data) → scalar; no key is used."""
+    """∇f_k(θ_k) of every agent over all of its data. `potential` is any (θ, local data) → scalar; no key is used.
+
+    On stacked data a potential of your own must multiply each example by `data.weights`: they are 0 on padding.
+    """
 
     potential: Callable
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from airbayes.models.base import Classifier, pick_labels
+from airbayes.models.base import Classifier, check_features, pick_labels
 
 
 class SoftmaxRegression(Classifier):
@@ -25,6 +25,7 @@ class SoftmaxRegression(Classifier):
     def log_probs(
         self, theta: Float[Array, " param"], inputs: Float[Array, "example feature"]
     ) -> Float[Array, "example cls"]:
+        check_features(inputs, self.num_features)
         table = theta.reshape(self.num_features + 1, self.num_classes)
         return jax.nn.log_softmax(jnp.matmul(inputs, table[:-1]) + table[-1])
 

@@ -201,6 +201,8 @@ BUILDERS: dict[str, tuple[Callable[..., Graph], Callable[[int, dict], dict]]] = 
 
 
 def _check_size(name: str, num_agents: int, expected_edges: float = 0) -> None:
+    if not isinstance(num_agents, int | np.integer):
+        raise GraphError(f"Graph {name!r} needs a whole number of agents, not {num_agents!r}.")
     if not 1 <= num_agents <= MAX_AGENTS:
         raise GraphError(f"Graph {name!r} needs 1 to {MAX_AGENTS:,} agents, not {num_agents:,}.")
     if expected_edges > MAX_EDGES:

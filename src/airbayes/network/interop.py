@@ -56,6 +56,8 @@ def from_edges(
 
 def from_adjacency(adjacency: Any, name: str = "custom") -> Graph:
     """A graph from a dense symmetric 0/1 matrix A with zero diagonal."""
+    if hasattr(adjacency, "toarray"):
+        raise GraphError("The adjacency matrix must be dense: give matrix.toarray(), or its pairs to from_edges.")
     try:
         dense = np.asarray(adjacency, float)
     except (TypeError, ValueError) as error:

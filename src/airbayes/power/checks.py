@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from airbayes.checks import check_count, check_part
 from airbayes.errors import AirbayesError
 from airbayes.power.policies import Gains, PowerPolicy
 
@@ -30,6 +31,8 @@ def check_policy(policy: PowerPolicy, num_agents: int, num_params: int = 8) -> N
 
     For a test or a script, before a run: it computes, with JAX as it is, on θ of ones.
     """
+    check_part("policy", policy, PowerPolicy, "power.Common()")
+    check_count("num_agents", num_agents)
     theta = jnp.ones((num_agents, num_params))
     common = jnp.ones((num_agents, num_agents)) if policy.needs_common_neighbours else None
     rising = jnp.geomspace(0.1, 10.0, num_agents) if num_agents > 1 else jnp.full((1,), 0.1)

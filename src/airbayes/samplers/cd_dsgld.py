@@ -17,13 +17,13 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from airbayes.channel import Channel, ImpulsiveNoise, Jammed
 from airbayes.channel.checks import check_gain_error, check_noise, check_powers
-from airbayes.checks import one_number
+from airbayes.checks import check_part, one_number
 from airbayes.errors import GraphError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, EdgeMixing, neighbour_sum
 from airbayes.power import Gains, PowerPolicy, caps_of_rms, check_gains, receiver_scale, row_rms
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, check_state, drift_rows, gradient_rows, start_theta
+from airbayes.samplers.check_parts import check_network, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage

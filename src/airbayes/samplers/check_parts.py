@@ -13,19 +13,14 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
-from airbayes.checks import describe
+from airbayes.checks import check_part, describe
 from airbayes.errors import AirbayesError, GraphError
 from airbayes.models import Posterior
 from airbayes.network import AnyMixing
 from airbayes.samplers.base import State
 from airbayes.samplers.drift import Drift
 from airbayes.samplers.faults import Faults
-
-
-def check_part(name: str, part: object, kind: type, example: str) -> None:
-    """A part is an instance of a class of ours, or of a user's subclass of it."""
-    if not isinstance(part, kind):
-        raise AirbayesError(f"{name} must be a {kind.__name__} such as {example}, got {describe(part)}.")
+from airbayes.samplers.outage import check_outage
 
 
 def check_rows(gradient: object, drift: object) -> None:
@@ -49,8 +44,8 @@ def check_network(gradient: object, drift: object, mixing: object, outage: objec
             f"The posterior has num_agents = {posterior.num_agents}, but the network has {agents}: the prior would not "
             f"be counted once. Use models.Posterior(..., num_agents={agents})."
         )
-    if outage is not None and (isinstance(outage, type) or not callable(outage)):
-        raise AirbayesError(f"outage must be one such as samplers.LinkOutage(0.1), got {describe(outage)}.")
+    if outage is not None:
+        check_outage("outage", outage)
     if faults is not None:
         check_part("faults", faults, Faults, "samplers.Faults(late=samplers.Late(0.1, 3))")
 

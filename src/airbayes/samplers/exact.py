@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from airbayes.checks import POSITIVE_FINITE, check_count, check_number
 from airbayes.errors import AirbayesError
 
 Matrix = Float[np.ndarray, "dim dim"]
@@ -45,7 +46,13 @@ class AffineLaw:
                 f"The start must be one vector of all agents, {list(self.offset.shape)}, got shape "
                 f"{list(np.shape(mean))}. Of θ [agent, param] give theta.ravel(); DSGHMC's momenta follow."
             )
-        cov = np.zeros((len(mean), len(mean))) if cov is None else cov
+        cov = np.zeros_like(self.transition) if cov is None else cov
+        if np.shape(cov) != self.transition.shape:
+            raise AirbayesError(
+                f"The covariance of the start must be {list(self.transition.shape)}, got shape {list(np.shape(cov))}. "
+                "Of variances give np.diag(variances)."
+            )
+        check_count("steps", steps, 0)
         for _ in range(steps):
             mean, cov = self.advance(mean, cov)
         return mean, cov
@@ -106,6 +113,7 @@ def dsgld_law(
     extra: Extra | None = None,
 ) -> AffineLaw:
     """M = W⊗I − η blkdiag(A_k), c = ηb, Q = 2ηI. SGLD is W = [[1]]; gains replace W by `gain_matrix`."""
+    check_number("The step size η", eta, POSITIVE_FINITE, dtype=np.float64)
     mixing_matrix, precision, linear = _in_float64(mixing_matrix, precision, linear)
     params = linear.shape[1]
     transition = np.kron(mixing_matrix, np.eye(params)) - eta * _block_diagonal(precision)
@@ -131,6 +139,8 @@ def dsghmc_law(
     friction: float,
 ) -> AffineLaw:
     """The law of (θ, ν), stacked: θ first."""
+    check_number("The step size η", eta, POSITIVE_FINITE, dtype=np.float64)
+    check_number("The friction γ", friction, POSITIVE_FINITE, dtype=np.float64)
     mixing_matrix, precision, linear = _in_float64(mixing_matrix, precision, linear)
     size, params = linear.size, linear.shape[1]
     identity, curvature = np.eye(size), _block_diagonal(precision)

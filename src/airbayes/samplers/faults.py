@@ -14,7 +14,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from airbayes.checks import ANY, AT_LEAST_ONE, BELOW_ONE, NOT_NEGATIVE, PROBABILITY, check_count, checked, known
+from airbayes.checks import (
+    ANY,
+    AT_LEAST_ONE,
+    BELOW_ONE,
+    NOT_NEGATIVE,
+    PROBABILITY,
+    check_count,
+    check_part,
+    checked,
+    known,
+)
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys, normal_rows, step_key
 from airbayes.network import AnyMixing, burst_mask, combine, down_below, is_split, links_up
@@ -124,6 +134,16 @@ class Faults(eqx.Module):
     churn: Churn | None = None
     late: Late | None = None
     attack: Attack | None = None
+
+    def __check_init__(self):
+        for name, part, kind, example in (
+            ("bursts", self.bursts, Bursts, "samplers.Bursts(0.1, 5)"),
+            ("churn", self.churn, Churn, "samplers.Churn(0.1, 5)"),
+            ("late", self.late, Late, "samplers.Late(0.1, 3)"),
+            ("attack", self.attack, Attack, "samplers.Attack(0.1, 1.0)"),
+        ):
+            if part is not None:
+                check_part(name, part, kind, example)
 
     def init(self, theta: Float[Array, "agent param"], mixing: AnyMixing) -> FaultState:
         agents = len(theta)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from airbayes.checks import NOT_NEGATIVE, PROBABILITY, checked
+from airbayes.checks import NOT_NEGATIVE, PROBABILITY, checked, describe
+from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, step_key
 from airbayes.network import AnyMixing, check_mask, combine, link_mask, node_mask, one_way_mask
 
@@ -15,6 +16,12 @@ Outage = Callable[[Key[Array, ""], AnyMixing], Float[Array, "*link"]]
 """Which links are up at a step, (key, mixing) → 0/1 per link; None: all, always."""
 
 _probability = checked("The probability p of an outage", PROBABILITY, "10 % is 0.1.", one=True)
+
+
+def check_outage(name: str, part: object) -> None:
+    """Any function may be one; a bare probability is none."""
+    if isinstance(part, type) or not callable(part):
+        raise AirbayesError(f"{name} must be one such as samplers.LinkOutage(0.1), got {describe(part)}.")
 
 
 class LinkOutage(eqx.Module):
@@ -42,6 +49,10 @@ class BothOutages(eqx.Module):
     links: LinkOutage
     nodes: NodeOutage
 
+    def __check_init__(self):
+        check_outage("links", self.links)
+        check_outage("nodes", self.nodes)
+
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
         first, second = jax.random.split(key)
         return combine(self.links(first, mixing), self.nodes(second, mixing))
@@ -56,6 +67,10 @@ class Jamming(eqx.Module):
     probability: Float[Array, ""] = eqx.field(converter=_probability)  # p
     jammed: Float[Array, ""] = eqx.field(converter=checked("The number of jammed receivers", NOT_NEGATIVE, one=True))
     others: Outage | None = None  # what else fails
+
+    def __check_init__(self):
+        if self.others is not None:
+            check_outage("others", self.others)
 
     def __call__(self, key: Key[Array, ""], mixing: AnyMixing) -> Float[Array, "*link"]:
         # Threefry draws entry i from (key, i) alone, so a longer array begins with the same entries. The others split

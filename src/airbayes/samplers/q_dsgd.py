@@ -16,14 +16,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from airbayes.checks import NOT_NEGATIVE, checked, one_number
+from airbayes.checks import NOT_NEGATIVE, check_part, checked, one_number
 from airbayes.compress import Compressor, TopTQSGD
 from airbayes.compress.checks import check_top_t, held_to_contract
 from airbayes.errors import AirbayesError
 from airbayes.keys import Purpose, agent_keys
 from airbayes.network import AnyMixing, neighbour_sum
 from airbayes.samplers.base import Info, Sampler, State, first_step, row_norms
-from airbayes.samplers.check_parts import check_network, check_part, check_state, drift_rows, gradient_rows, start_theta
+from airbayes.samplers.check_parts import check_network, check_state, drift_rows, gradient_rows, start_theta
 from airbayes.samplers.drift import Drift, Plain
 from airbayes.samplers.faults import Faults, play_round, start_faults
 from airbayes.samplers.outage import Outage
