@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,12 @@ def test_bad_input_is_one_clear_message(args, says, place, capsys, monkeypatch):
     monkeypatch.chdir(place)
     assert run("decide", *args) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_run_that_diverged_is_not_taken_for_an_old_one(place, tmp_path, capsys):
+    shutil.copytree(place / "run", tmp_path / "run", ignore=shutil.ignore_patterns("predictions"))
+    assert run("decide", str(tmp_path / "run")) == 2
+    assert "of every cell that did not diverge" in " ".join(capsys.readouterr().err.split())
 
 
 def test_strange_objects_in_other_units_are_refused(place, capsys, monkeypatch):

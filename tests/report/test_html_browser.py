@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from report.html_pages import HOSTILE, RESULTS, faulty_run, hostile_run, lost_run, one_graph_run, small_run
 
+import airbayes.report.html
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.strange_files import StrangeScores, write_strange
-from airbayes.report.html import Run, write_report
+from airbayes.report.html import Run, make_run, write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -24,6 +25,7 @@ FLAGS = [
     "--disable-sync",
 ]
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
+ASSETS = Path(airbayes.report.html.__file__).parent / "assets"
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -136,6 +138,31 @@ def test_names_on_an_axis_do_not_cover_each_other(open_page, width):
     panels = page.locator("[data-figure='accuracy-0'] .panel svg")
     assert panels.count() == 6
     assert not any(panel.evaluate(covered) for panel in panels.all())
+
+
+def test_an_axis_has_two_numbers_at_least(browser):
+    """One number is no scale: a logarithmic axis from 0.0135 to 0.03 had 0.02 alone."""
+    page = browser.new_page()
+    for name in ("tools.js", "scales.js"):
+        page.add_script_tag(path=ASSETS / name)
+    for low in np.geomspace(1e-4, 1e3, 60):
+        for ratio in (1.09, 1.3, 2.2, 4, 9, 90):
+            found = page.evaluate("range => ticks(range, 4, true)", [low, low * ratio])
+            assert 2 <= len(found) <= 7, (low, ratio)
+    page.close()
+
+
+def test_gains_do_not_cover_each_other(browser, tmp_path):
+    """Under the circles of a line of twelve stood ρ 1.0ρ 1.0ρ 1.0."""
+    run = small_run()
+    config = dataclasses.replace(run.config, network=dataclasses.replace(run.config.network, agents=12))
+    dataset = run.dataset.assign_coords(topology=["line", "ring", "grid"])
+    path = write_report([make_run(tmp_path, config, dataset)], tmp_path / "page.html")
+    page = Opened(browser, path, WIDE, "light").page
+    gains = "panel => [...panel.querySelectorAll('text')].filter(each => each.textContent.startsWith('ρ')).length"
+    panels = page.locator("#network .panel")
+    assert [panel.evaluate(gains) for panel in panels.all()] == [0, 12, 12]
+    page.context.close()
 
 
 def test_a_long_word_breaks_in_its_card(open_page):

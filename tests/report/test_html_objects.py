@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report.html_pages import small_run
+from report.html_pages import RESULTS, small_run
 
 from airbayes.data.object_file import save_objects
 from airbayes.experiment.cells import Cell
@@ -113,5 +113,9 @@ def test_other_simulated_objects_are_not_shown_either(simulated):
     assert "simulates others" in section.text
 
 
-def test_without_predictions_there_are_none():
-    assert objects_section(dataclasses.replace(small_run(), objects=True)) is None
+def test_without_predictions_there_are_none_and_who_asked_for_them_is_told():
+    assert objects_section(small_run(RESULTS / "paper")) is None
+    section = objects_section(dataclasses.replace(small_run(), objects=True))
+    assert section is not None
+    assert not section.figures
+    assert "stores no predictions" in section.text

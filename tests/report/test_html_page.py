@@ -31,11 +31,13 @@ from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
 from airbayes.report.html.findings import _linear_findings
 from airbayes.report.html.numbers import interval, units_kept
-from airbayes.report.html.sections.accuracy import accuracy_section
+from airbayes.report.html.sections.accuracy import accuracy_section, scores_section
 from airbayes.report.html.sections.claims import claims_section
 from airbayes.report.html.sections.communication import communication_section
+from airbayes.report.html.sections.convergence import convergence_section
 from airbayes.report.html.sections.faults import faults_section
-from airbayes.report.html.sections.gaussian import posterior_width, width_words
+from airbayes.report.html.sections.gaussian import gaussian_section, posterior_width, width_words
+from airbayes.report.html.sections.mixing import mixing_section
 from airbayes.report.html.sections.network import _layout, network_section
 from airbayes.report.html.sections.power import power_section
 from airbayes.report.html.sections.reliability import reliability_section
@@ -107,7 +109,7 @@ def test_only_lines_that_are_drawn_are_explained():
     accuracy, transition = accuracy_section(simulated), transition_section(simulated)
     assert accuracy is not None
     assert transition is not None
-    assert "Dashed: ideal links, no radio. Dotted: the SNR below" in accuracy.notes[1]
+    assert "Dashed: ideal links, no radio. Dotted upright: the SNR below" in accuracy.notes[1]
     assert "The dotted line" in transition.text
     assert "predicted" in transition.tables[0].head
 
@@ -138,6 +140,26 @@ def test_a_linear_run_at_one_snr_says_its_distance_once():
     run = one_snr(RESULTS / "paper", 20.0)
     run = dataclasses.replace(run, dataset=run.dataset.assign(w2_agent=run.dataset.ece))
     assert _linear_findings(run)[0].endswith("from the exact posterior at 20\u00a0dB.")
+
+
+def test_a_linear_run_without_a_radio_says_its_distance_and_nothing_of_lines_it_lacks():
+    """The minute was silent about it, and dashes, uprights and a consensus distance were explained where none was."""
+    full = small_run(RESULTS / "paper")
+    dataset = full.dataset.sel({"method": ["dsgld"], "snr_db": [np.inf]})
+    dataset = dataset.assign(w2_agent=dataset.ece).drop_vars("disagreement_over_steps")
+    config = dataclasses.replace(
+        full.config, methods=("dsgld",), problem=dataclasses.replace(full.config.problem, kind="linear")
+    )
+    run = make_run(full.folder, config, dataset)
+    assert _linear_findings(run)[0].startswith("Without a radio: DSGLD is 0.1")
+    distance, convergence = gaussian_section(run), convergence_section(run)
+    assert distance is not None
+    assert convergence is not None
+    assert not any(word in distance.text + " ".join(distance.notes) for word in ("Dashed", "upright"))
+    assert "onsensus" not in convergence.text
+    whole = convergence_section(full)
+    assert whole is not None
+    assert "consensus distance" in whole.text
 
 
 def test_a_run_that_diverged_everywhere_says_what_to_try():
@@ -333,7 +355,7 @@ def test_both_scores_of_a_fault_stand_beside_each_other_and_the_worst_is_named()
     worst.loc[{"topology": "ring@link_outage=0.5", "method": "q_dsgd", "snr_db": 30.0}] = 0.4
     summary = summarise(dataclasses.replace(run, dataset=run.dataset.assign(accuracy=worst)))
     (said,) = [each for each in summary.findings if each.startswith("Q-DSGD is hurt most by")]
-    assert "ring, links lost 0.5 (accuracy 0." in said
+    assert "ring, links lost at rate 0.5 (accuracy 0." in said
     assert "→ 0.40" in said
 
 
@@ -341,7 +363,7 @@ def test_networks_that_fell_apart_are_named_on_the_page():
     run = faulty_run()
     share = xr.where(run.dataset.topology == "ring@link_outage=0.5", 0.25, 0.0) * xr.ones_like(run.dataset.accuracy)
     warnings = summarise(dataclasses.replace(run, dataset=run.dataset.assign(split_mean=share))).warnings
-    said = "1 network into parts at times: ring, links lost 0.5 in 25 % of the steps of its runs"
+    said = "1 network into parts at times: ring, links lost at rate 0.5 in 25 % of the steps of its runs"
     assert any(said in each for each in warnings)
 
 
@@ -451,6 +473,19 @@ def test_bands_stay_where_a_score_can_be():
     assert interval(seeds)[0] < 1
     assert interval(seeds, low=1.0)[0] == 1
     assert interval(np.array([10.0, 20, 30, 500, 900]), log=True)[0] == 10
+
+
+def test_an_interval_that_is_cut_is_not_called_whole():
+    """Of R-hat and NLL, on logarithmic axes, the page gave the lowest seed as the end of the interval of the mean."""
+    run = small_run(RESULTS / "paper")
+    cut = "Bands: 95 % interval of the mean over 8 seeds, on a logarithmic axis cut at the lowest seed; faint dots"
+    mixing, scores, accuracy = mixing_section(run), scores_section(run), accuracy_section(run)
+    assert mixing is not None
+    assert scores is not None
+    assert accuracy is not None
+    assert any(cut in note for note in mixing.notes)
+    assert any(cut in note for note in scores.notes)
+    assert not any("cut" in note for note in accuracy.notes)
 
 
 def test_claims_without_a_comparison_are_a_sentence():

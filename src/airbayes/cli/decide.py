@@ -69,8 +69,8 @@ def decide_command(args: list[str]) -> int:
     rows = stored_predictions(folder)
     if not rows:
         raise ResultsError(
-            f"{folder} stores no predictions. Is it a results folder of a classification run? `airbayes run quick` "
-            "writes one; runs from before they were stored must be run again."
+            f"{folder} stores no predictions. Classification runs have them, such as `airbayes run quick`, of every "
+            "cell that did not diverge; runs from before they were stored must be run again."
         )
     wanted = Wanted(**dataclasses.asdict(given.model))
     if wanted.agent:

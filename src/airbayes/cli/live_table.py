@@ -13,7 +13,7 @@ from rich.text import Text
 from airbayes.cli.run_state import COMPILING, DIVERGED, DONE, FAILED, RUNNING, WAITING, CellState, RunState
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.headline import NAMES, shown_names
-from airbayes.text import percent, plural
+from airbayes.text import percent, plural, true_minus
 
 STYLES = {WAITING: "dim", COMPILING: "yellow", RUNNING: "cyan", DONE: "green", DIVERGED: "bold red", FAILED: "bold red"}
 GAP, STATUS_WIDTH = 2, 9  # between columns; a width that does not change with every word
@@ -185,7 +185,7 @@ def _graphs(row: Row) -> str:
 
 
 def _decibel(snr: float | None) -> str:
-    return "" if snr is None else f"{snr:g} dB"
+    return "" if snr is None else true_minus(f"{snr:g} dB")
 
 
 def spread(values: set, show: Callable[..., str]) -> str:

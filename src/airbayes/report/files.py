@@ -24,7 +24,7 @@ from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.plain import plain_part
 from airbayes.report.tables import cells_csv, law_table, snr_tables
-from airbayes.text import percent, plural, printable
+from airbayes.text import percent, plural, printable, true_minus
 
 RHAT_LIMIT = 1.1
 LINEAR_TABLES = (
@@ -69,7 +69,7 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
     _warn_about_mixing(dataset, console)
     transitions = predicted_transitions(config)
     if transitions:
-        found = ", ".join(f"{printable(name)} {snr:.1f} dB" for name, snr in transitions.items())
+        found = ", ".join(f"{printable(name)} {true_minus(f'{snr:.1f}')} dB" for name, snr in transitions.items())
         console.print(f"Predicted transition SNR (a typical θ fits the power limit above it): {found}")
 
 

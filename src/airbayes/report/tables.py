@@ -12,7 +12,7 @@ from rich.text import Text
 
 from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
 from airbayes.report.style import short
-from airbayes.text import for_spreadsheet, printable
+from airbayes.text import for_spreadsheet, printable, true_minus
 
 PLACE = 60  # characters of a graph's name
 EXACT_NOTE = "= every gain was 1 in every block: the law of DSGLD, with other noise"
@@ -39,7 +39,7 @@ def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list
         last = shown.stop == len(snrs)
         table = _table("method", "topology", title=title, caption=EXACT_NOTE if exact and last else None)
         for index in shown:
-            table.add_column("ideal" if math.isinf(snrs[index]) else f"{snrs[index]:g} dB", justify="right")
+            table.add_column("ideal" if math.isinf(snrs[index]) else true_minus(f"{snrs[index]:g} dB"), justify="right")
         previous = None
         for (variant, topology), row in entries.items():
             if previous not in (None, variant):
@@ -104,8 +104,10 @@ def law_table(dataset: xr.Dataset) -> Table:
         title="W2 to the true posterior over ideal links, of one agent and of the network average",
         caption="exact: what the sampler's own stationary law predicts; the samples add a Monte Carlo error",
     )
-    for name in table.columns[2:]:
-        name.justify = "right"
+    for column in table.columns[:2]:  # these give way first
+        column.overflow, column.min_width = "fold", 5
+    for column in table.columns[2:]:
+        column.justify, column.no_wrap = "right", True
     ideal = dataset.sel(snr_db=np.inf)
     for variant in dataset.method.values:
         for topology in dataset.topology.values:

@@ -55,7 +55,7 @@ def _reading(runs: list[Run], figures: tuple[Figure, ...]) -> list[str]:
     if name := spread_name(series):
         found.append(
             f"{name}: of one seed from the lowest to the highest agent, of a few from the lowest to the highest seed, "
-            "from five on the 95 % interval of the mean."
+            "from five on the 95 % interval of the mean, on a logarithmic axis cut at the lowest seed."
         )
     if any(any(each.get("hollow", ())) for each in series):
         found.append("Hollow points: a seed is near guessing, and a small ECE means nothing there.")

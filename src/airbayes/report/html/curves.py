@@ -108,8 +108,9 @@ def band_words(run: Run, figure: Figure) -> str:
     if not name:
         return ""
     if run.seeds > 1:
+        logarithmic = any(panel["y"]["log"] for frame in figure.frames.values() for panel in frame)
         dots = "; faint dots: single seeds" if any("dots" in each for each in series) else ""
-        return f"{name}: {interval_words(run.seeds)}{dots}."
+        return f"{name}: {interval_words(run.seeds, logarithmic)}{dots}."
     return f"One seed, so there is no interval over seeds; {name.lower()} reach from the lowest to the highest agent."
 
 
@@ -120,7 +121,7 @@ def line_words(figure: Figure) -> str:
     dotted = any("upright" in panel for panel in panels)
     return " ".join(
         (["Dashed: ideal links, no radio."] if dashed else [])
-        + (["Dotted: the SNR below which the power limit is predicted to bite."] if dotted else [])
+        + (["Dotted upright: the SNR below which the power limit is predicted to bite."] if dotted else [])
     )
 
 

@@ -139,9 +139,9 @@ def _decision_findings(run: Run) -> list[str]:
 
 
 def _linear_findings(run: Run) -> list[str]:
-    if "w2_agent" not in run.dataset or not run.snrs:
+    if "w2_agent" not in run.dataset:
         return []
-    found = []
+    found, ideal = [], []
     for variant in run.variants:
         if is_radio(variant):
             low, high = (mean_at(run, variant, "w2_agent", snr) for snr in (run.snrs[0], run.snrs[-1]))
@@ -151,6 +151,10 @@ def _linear_findings(run: Run) -> list[str]:
                     f"{short(variant)}: one agent is {decimals(low)} from the exact posterior at "
                     f"{decibels(run.snrs[0])}{best}."
                 )
+        elif math.isfinite(error := mean_at(run, variant, "w2_agent", math.inf)):
+            ideal.append(f"{short(variant)} is {decimals(error)} from the exact posterior")
+    if ideal:
+        found.append(f"Without a radio: {'; '.join(ideal)}.")
     if found and (words := width_words(run)):
         found.append(words)
     if run.transitions:

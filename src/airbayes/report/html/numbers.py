@@ -45,9 +45,10 @@ def interval(values: np.ndarray, high: float | None = None, low: float = 0.0, lo
     return max(bottom, float(values.mean()) - half), min(top, float(values.mean()) + half)
 
 
-def interval_words(seeds: int) -> str:
+def interval_words(seeds: int, log: bool = False) -> str:
     if seeds >= MIN_INTERVAL:
-        return f"95 % interval of the mean over {seeds} seeds"
+        cut = ", on a logarithmic axis cut at the lowest seed" if log else ""
+        return f"95 % interval of the mean over {seeds} seeds{cut}"
     return f"from the lowest to the highest of {seeds} seeds (an interval needs {MIN_INTERVAL})"
 
 

@@ -203,7 +203,7 @@ def show_topology(topology: str) -> str:
         (fault, rate), *others = own.items()
         more = ", ".join(f"{name} {value:g}" for name, value in others)
         graph = show_topology(graph_name(topology))
-        return printable(f"{graph}, {NAMES.get(fault, fault)} {rate:g}" + (f" ({more})" if more else ""), 80)
+        return printable(f"{graph}, {NAMES.get(fault, fault)} at rate {rate:g}" + (f" ({more})" if more else ""), 80)
     name = PurePath(topology).name if topology.endswith(".csv") else topology
     return printable(name, 60)
 

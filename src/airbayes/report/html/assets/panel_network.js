@@ -19,8 +19,11 @@ function drawNetwork(panel, width) {
       root.append(svg("rect", { class: "weight-back", x: x - wide / 2, y: y - 8, width: wide, height: 16, rx: 4 }));
       root.append(svg("text", { class: "weight", x, y: y + 4, text }));
     }
+  // Gains stand under all circles, or under none where one would cover another or lie under a circle.
+  const at = panel.at.map(place), close = (x, y, wide, high) => Math.abs(x) < wide && Math.abs(y) < high;
+  const roomy = at.every(([x, y], i) => at.every(([u, v], j) => i === j || !(close(u - x, v - y, 38, 12) || close(u - x, v - y - radius - 8, radius + 18, radius + 4))));
   panel.at.forEach((point, agent) => {
-    const [x, y] = place(point);
+    const [x, y] = at[agent];
     const group = svg("g", { class: methodClass(panel.method) });
     const gain = panel.gain ? panel.gain[agent] : null;
     group.append(svg("circle", { class: "node", cx: x, cy: y, r: radius }));
@@ -30,7 +33,7 @@ function drawNetwork(panel, width) {
       group.append(svg("circle", { class: "gain", cx: x, cy: y, r: ring, "stroke-width": stroke, "stroke-dasharray": `${around * clamp(gain, 0, 1)} ${around}`, transform: `rotate(-90 ${x} ${y})` }));
     }
     if (radius >= 13) group.append(svg("text", { class: "node-name", x, y: y + 4, text: String(agent) }));
-    if (radius >= 13 && gain !== null) group.append(svg("rect", { class: "weight-back", x: x - 20, y: y + radius + 2, width: 40, height: 12, rx: 3 }), svg("text", { class: "weight", x, y: y + radius + 11, text: `ρ ${gain.toFixed(2)}` }));
+    if (radius >= 13 && roomy && gain !== null) group.append(svg("rect", { class: "weight-back", x: x - 20, y: y + radius + 2, width: 40, height: 12, rx: 3 }), svg("text", { class: "weight", x, y: y + radius + 11, text: `ρ ${gain.toFixed(2)}` }));
     root.append(group);
   });
   const away = ([x1, y1], [x2, y2], [x, y]) => {

@@ -76,5 +76,6 @@ def scores_section(run: Run) -> Section | None:
         (figure,),
         notes=(
             "Temperature scaling, early stopping and averaging are remedies of over-confidence that need no sampler.",
+            band_words(run, figure),
         ),
     )

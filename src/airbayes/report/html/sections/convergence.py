@@ -16,11 +16,12 @@ from airbayes.report.style import is_radio, label
 
 MAX_POINTS = 60  # of a curve
 MAX_FRAMES = 64
+DISTANCE = "Consensus distance"
 # (variable, variable of the mean prediction, title, log)
 ROWS = (
     ("sample_nll_over_steps", "mean_nll_over_steps", "Loss on test objects (nats)", True),
     ("sample_accuracy_over_steps", "mean_accuracy_over_steps", "Accuracy", False),
-    ("disagreement_over_steps", "", "Consensus distance", True),
+    ("disagreement_over_steps", "", DISTANCE, True),
     ("rms_over_steps", "", "Size of the model, rms(θ)", False),
 )
 
@@ -76,9 +77,13 @@ def convergence_section(run: Run) -> Section | None:
     return Section(
         "convergence",
         "Over the run",
-        "Has learning settled, and do the agents agree? The consensus distance is how far an agent's model lies "
-        "from the average of all; if the curves still move at the end, the numbers above belong to this length of "
-        "run only.",
+        "Has learning settled? If the curves still move at the end, the numbers above belong to this length of run "
+        "only."
+        + (
+            " Do the agents agree? The consensus distance is how far an agent's model lies from the average of all."
+            if any(panel["y"]["label"] == DISTANCE for panel in everything)
+            else ""
+        ),
         (figure,),
         notes=("; ".join(words) + "." + cap + left_out,),
     )
@@ -135,5 +140,5 @@ def _panel(run: Run, row: tuple[str, str, str, bool], topology: str, snr: float)
         and run.config.sampling.schedule == "constant"
     ):
         cap = norm_cap(found[1], run.config.sampling.eta, snr)
-        panel["level"] = [{"y": short(cap), "text": f"norm cap {cap:.3g}"}]
+        panel["level"] = [{"y": short(cap), "text": f"norm cap {float(f'{cap:.3g}'):,g}"}]
     return panel

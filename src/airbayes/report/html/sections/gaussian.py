@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from airbayes.report.html.curves import MAX_COLUMNS, Metric, against_snr, band_words, legend
+from airbayes.report.html.curves import MAX_COLUMNS, Metric, against_snr, band_words, legend, line_words
 from airbayes.report.html.numbers import decibels, decimals, shorts, value_range
 from airbayes.report.html.parts import Control, Entry, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
@@ -31,12 +31,12 @@ def gaussian_section(run: Run) -> Section | None:
         "gaussian",
         "Distance to the truth",
         "In this problem the right answer, the posterior, is known exactly; W2 is how far the sampled cloud of "
-        "models would have to be moved to match it, so smaller is better. Dashed levels are samplers with ideal "
-        "links, and the dotted upright is the SNR below which the power limit is predicted to bite.",
+        "models would have to be moved to match it, so smaller is better.",
         (figure,),
         notes=(
             "Solid: one agent, the mean over agents; dotted: the average of the network. " + width_words(run),
             band_words(run, figure),
+            line_words(figure),
         ),
     )
 

@@ -52,8 +52,9 @@ def network_section(run: Run) -> Section | None:
     )
     if controls:
         text += (
-            " The ring of a circle, and the number under it, show the gain ρ at which the agent sends, on average "
-            "after burn-in: a full ring, ρ = 1, is all it wants, a part of it all that its power allows."
+            " The ring of a circle, and the number under it where there is room, show the gain ρ at which the agent "
+            "sends, on average after burn-in: a full ring, ρ = 1, is all it wants, a part of it all that its power "
+            "allows."
         )
     gains = [gain for panels in frames.values() for panel in panels for gain in panel.get("gain", ())]
     above = (

@@ -26,6 +26,7 @@ EACH = 3  # objects of a kind
 MAX_POINTS = 220  # of a cloud
 MAX_CLASSES = 8  # shown beside it
 NAME, TITLE = "objects", "What it is sure about, and what not"
+NO_PREDICTIONS = "No test objects are drawn: this run stores no predictions of them."
 
 
 def objects_section(run: Run) -> Section | None:
@@ -51,7 +52,7 @@ def objects_section(run: Run) -> Section | None:
             frames[str(len(names))] = panels
             names.append(label(variant))
     if not frames:
-        return None
+        return Section(NAME, TITLE, NO_PREDICTIONS) if run.objects else None
     return Section(
         NAME,
         TITLE,

@@ -74,7 +74,7 @@ def strange_words(run: Run) -> str:
     best = max(told, key=lambda name: told[name]["auroc"])
     return (
         f"Strange objects: {NAMES[best].partition(':')[0]} tells them best for {short_name(variant)}, AUROC "
-        f"{told[best]['auroc']:.2f}; to notice 95 % of them costs false alarms on "
+        f"{told[best]['auroc']:.2f} (0.5 is chance); to notice 95 % of them costs false alarms on "
         f"{percent(told[best]['false_alarms_at_95'])} of known objects."
     )
 
