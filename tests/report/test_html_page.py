@@ -433,7 +433,7 @@ def test_faults_of_the_whole_study_are_named_on_top():
     network = dataclasses.replace(run.config.network, attackers=1, attack_rate=0.2)
     channel = dataclasses.replace(run.config.channel, gain_std=0.05)
     config = dataclasses.replace(run.config, network=network, channel=channel)
-    said = "Faults on every graph: a neighbour lies 0.2, gains wrong 0.05."
+    said = "Faults on every graph: a neighbour lies at rate 0.2, gains wrong by 0.05."
     assert said in summarise(dataclasses.replace(run, config=config)).warnings
     assert not any("Faults on every graph" in each for each in summarise(run).warnings)
 

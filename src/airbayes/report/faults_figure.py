@@ -23,6 +23,11 @@ NAMES = {
 FELT_BY = {"jam_rate": ("cd_", "q_")}  # by methods; other faults of the channel only by a sum over the air
 
 
+def fault_words(fault: str, rate: float) -> str:
+    """A fault as it was set; σ of the gains is no rate."""
+    return f"{NAMES.get(fault, fault)} {'by' if fault == 'gain_std' else 'at rate'} {rate:g}"
+
+
 def feels(variant: str, fault: str) -> bool:
     """Whether a fault can reach a method; where it cannot there is nothing to draw."""
     if variant in UNCONNECTED_METHODS:

@@ -23,7 +23,7 @@ from airbayes.models import pointnet
 from airbayes.network.weights import resolve
 from airbayes.report.chance import accuracy_name, collapse_floor, num_classes
 from airbayes.report.claims import ClaimRecord, claims_table, missing_for_claims
-from airbayes.report.faults_figure import NAMES, has_scenarios
+from airbayes.report.faults_figure import fault_words, has_scenarios
 from airbayes.report.files import predicted_transitions
 from airbayes.report.html.cells import Arrays, Cells
 from airbayes.report.plain import plain_part
@@ -203,7 +203,7 @@ def show_topology(topology: str) -> str:
         (fault, rate), *others = own.items()
         more = ", ".join(f"{name} {value:g}" for name, value in others)
         graph = show_topology(graph_name(topology))
-        return printable(f"{graph}, {NAMES.get(fault, fault)} at rate {rate:g}" + (f" ({more})" if more else ""), 80)
+        return printable(f"{graph}, {fault_words(fault, rate)}" + (f" ({more})" if more else ""), 80)
     name = PurePath(topology).name if topology.endswith(".csv") else topology
     return printable(name, 60)
 

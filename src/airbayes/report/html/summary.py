@@ -7,7 +7,7 @@ from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.experiment.scenario import CHANNEL_RATES, own_settings
 from airbayes.report.claims import GRAPHS, missing_for_claims
-from airbayes.report.faults_figure import NAMES
+from airbayes.report.faults_figure import NAMES, fault_words
 from airbayes.report.files import RHAT_LIMIT, partition_words
 from airbayes.report.html.findings import MAX_PLACES, findings, guessing_runs, mean_at
 from airbayes.report.html.numbers import decibels, decimals
@@ -179,7 +179,7 @@ def _fault_words(config: ExperimentConfig) -> str:
     """What was set to fail in the whole study; a scenario has its own rates in its name."""
     idle = {"attack_rate": not config.network.attackers, "jam_rate": not config.channel.jammed}
     rates = {name: getattr(config.channel if name in CHANNEL_RATES else config.network, name) for name in NAMES}
-    said = ", ".join(f"{NAMES[name]} {rate:g}" for name, rate in rates.items() if rate > 0 and not idle.get(name))
+    said = ", ".join(fault_words(name, rate) for name, rate in rates.items() if rate > 0 and not idle.get(name))
     scenarios = any(own_settings(name) for name in config.network.topologies)
     return f"Faults on every graph{' without a rate of its own' * scenarios}: {said}." if said else ""
 
