@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airbayes.cli.devices import check_devices
 from airbayes.cli.launch import may_speak
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import ExperimentConfig
@@ -78,6 +79,7 @@ def connect(devices: int, processes: int, process_id: int | None, coordinator: s
             place: dict[str, Any] = {"coordinator_address": coordinator, "coordinator_bind_address": coordinator}
             numbers: dict[str, Any] = {"num_processes": processes, "process_id": process_id}
             jax.distributed.initialize(**place, **numbers, **limits, cluster_detection_method="deactivate")
+        check_devices()
         # The first message must find all of them within half a minute: so it is sent now, not after the checks.
         from airbayes.experiment.team import wait_for_all
 
