@@ -33,9 +33,9 @@ Value = TypeVar("Value")
 
 def check_asked(devices: int, processes: int, process_id: int | None, coordinator: str | None) -> None:
     """Options that contradict each other, before anything is loaded."""
-    for option, number in (("--devices", devices), ("--processes", processes)):
-        if number < (option == "--processes"):
-            raise AirbayesError(f"{option} {number}: give at least 1.")
+    for option, number, least in (("--devices", devices, 0), ("--processes", processes, 1)):
+        if number < least:
+            raise AirbayesError(f"{option} {number}: give at least {least}.")
     if coordinator is None and process_id is not None:
         raise AirbayesError("--process-id needs --coordinator HOST:PORT, where the processes meet.")
     if coordinator in (None, AUTO):
