@@ -207,6 +207,7 @@ def test_list_help_and_version(capsys):
         (["run", "absent.toml"], "absent.toml is not there. `airbayes new NAME` writes"),
         (["run", "broken.toml"], "not valid TOML"),
         (["run", "gaussian", "--channel.snr-db", "nan"], "channel.snr_db holds nan"),
+        (["run", "gaussian", "--methods", "CD-DSGLD"], "Did you mean cd_dsgld?"),
         (["run", "gaussian", "--dry-run", "--devices", "3"], "does not split evenly over 3 devices"),
         (["run", "gaussian", "--devices=-1"], "--devices -1: give at least 0."),
         (["run", "gaussian", "--sampling.burn-in", "5000"], "use a burn-in below 5000"),
