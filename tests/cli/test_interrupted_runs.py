@@ -208,7 +208,7 @@ def test_a_time_limit_that_compiling_takes_up_is_told(home: Path):
     running = with_slow_compiler(home, "compiling-limit", "--time-limit", "5")
     text = rest_of(running)  # from its start: on a slow machine the limit comes before the compiler
     assert running.returncode == 75, text
-    assert "Go on with a longer --time-limit:" in text
+    assert "Raise --time-limit in:" in text
 
 
 def test_a_second_ctrl_c_is_the_end_also_of_the_compiler(home: Path):

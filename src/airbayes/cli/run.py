@@ -257,7 +257,7 @@ def _stopped_where(saved: bool, timed_out: bool) -> str:
     if timed_out:
         return (
             ", before it had computed anything new: starting and compiling took all of it. What was there before is "
-            "kept. Go on with a longer --time-limit:"
+            "kept. Raise --time-limit in:"
         )
     return ", before it had computed anything new. Go on with:"
 
