@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
-run: $(VENV)/.run  ## the main study: tables, verdicts and runs/quick/report.html
+run: $(VENV)/.run  ## the quick study: tables, verdicts and runs/quick/report.html
 	$(BIN)/airbayes run quick --out runs/quick --force
 
 test: $(VENV)/.test lint  ## lint, type check and the tests

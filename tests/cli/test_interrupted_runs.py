@@ -204,11 +204,25 @@ def test_whoever_stops_a_run_does_not_wait_for_the_compiler(home: Path, words):
     assert "Stopped by Ctrl-C, before it had computed anything new. Go on with:" in text
 
 
+def test_ctrl_c_that_ends_the_reader_too_loses_nothing(home: Path):
+    """As in `airbayes run ... 2>&1 | tee log`, where both hear it."""
+    running = command(home, "tee", "--sampling.steps", "3000000", "--checkpoint-every", "1000")
+    assert running.stdout is not None
+    while "compiled in" not in running.stdout.readline():
+        assert running.poll() is None
+    time.sleep(1.0)  # some steps
+    running.stdout.close()
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=LIMIT_S) == 141
+    assert list((home / "tee").glob("progress/*/step-*"))
+    assert not list((home / "tee").glob("progress/*/failed.txt"))
+
+
 def test_a_time_limit_that_compiling_takes_up_is_told(home: Path):
     running = with_slow_compiler(home, "compiling-limit", "--time-limit", "5")
     text = rest_of(running)  # from its start: on a slow machine the limit comes before the compiler
     assert running.returncode == 75, text
-    assert "Go on with a longer --time-limit:" in text
+    assert "Raise --time-limit in:" in text
 
 
 def test_a_second_ctrl_c_is_the_end_also_of_the_compiler(home: Path):

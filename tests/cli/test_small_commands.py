@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
+import jax
 import numpy as np
 import pytest
 from cli.test_cli import run
@@ -81,6 +83,25 @@ def test_a_check_that_raises_is_a_finding():
 
     (finding,) = doctor._guarded("devices", fails)
     assert (finding.status, finding.text) == ("broken", "RuntimeError: no such device")
+
+
+def test_without_a_device_the_doctor_says_why_and_tries_nothing_on_it(monkeypatch):
+    monkeypatch.setattr(jax, "devices", Mock(side_effect=AssertionError))  # JAX, without the plug-in of a GPU
+    monkeypatch.setattr(doctor, "_sampler", lambda: pytest.fail("a sampler without a device"))
+    *_, last = doctor.examine()
+    assert (last.about, last.status) == ("devices", "broken")
+    assert "JAX finds no such device here. Leave JAX_PLATFORMS out" in last.text
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], ["--methods", "dsgld", "--processes=5"]])
+def test_a_device_that_is_not_there_is_told(words, tmp_path):
+    command = [sys.executable, "-m", "airbayes", "run", "gaussian", "--out", str(tmp_path / "run"), *words]
+    env = os.environ | {"JAX_PLATFORMS": "nowhere"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "error: JAX_PLATFORMS=nowhere: JAX finds no such device here" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(("cores", "said"), [({0}, "1 processor core"), ({0, 1}, "2 processor cores")])
@@ -326,6 +347,23 @@ def test_what_may_be_left_out_is_none_and_is_read_when_given():
     assert read() == Options()
     assert read("--limit", "0.5", "--names", "a", "b", "--sizes", "3") == Options(0.5, ("a", "b"), (3,))
     assert parse(Options, prog="test", description="", args=[], default=Options(2.0)) == Options(2.0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", ["--version", "run --help", "cite", "run gaussian --dry-run --methods sgld"])
+def test_output_that_cannot_be_written_is_told(words):
+    command = f"{sys.executable} -m airbayes {words}"
+    done = subprocess.run(["sh", "-c", f"{command} >/dev/full"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "error: Standard output or error cannot be written: No space left on device." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert subprocess.run(["sh", "-c", f"{command} >/dev/full 2>/dev/full"], check=False).returncode == 2
+
+
+def test_streams_that_are_closed_are_no_error():
+    command = f"{sys.executable} -m airbayes plan ring"
+    done = subprocess.run(["sh", "-c", f"{command} >&- 2>&-"], check=False)
+    assert done.returncode == 0
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

@@ -10,13 +10,13 @@ from airbayes.cli.main import main
 from airbayes.cli.stopping import StopRequest
 
 
-def test_the_second_ctrl_c_stops_at_once(capsys):
+def test_the_second_ctrl_c_stops_at_once(capfd):
     before = signal.getsignal(signal.SIGINT)
     with StopRequest() as stop:
         assert stop() is None
         signal.raise_signal(signal.SIGINT)
         assert stop() == "Ctrl-C"
-        assert "steps under way are finished" in capsys.readouterr().err
+        assert "steps under way are finished" in capfd.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before

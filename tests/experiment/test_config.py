@@ -96,6 +96,7 @@ def test_every_impossible_value_is_reported_at_once():
             "policies = ['commn']",
             "must be one of optimal, truncated, common. Did you mean common?",
         ),
+        ("methods = ['CD-DSGLD']", "local_sgd. Did you mean cd_dsgld?"),
         ("methods = ['my_sampler']", "local_sgd. Parts of your own run from Python: docs/plugins.md."),
     ],
 )
@@ -132,6 +133,12 @@ def test_malformed_files_name_the_file(tmp_path: Path, content):
     file.write_bytes(content)
     with pytest.raises(ConfigError, match=r"broken\.toml"):
         load_config(file)
+
+
+@pytest.mark.parametrize("line", ["kind = linear", "seeds = 3", "snr_db = 10 dB"])
+def test_what_is_not_toml_is_shown_with_its_line(line):
+    with pytest.raises(ConfigError, match=rf"not valid TOML: .*\(at line 2, column \d+\): {line}$"):
+        parse_config(f"seeds = 2\r\n  {line}\nname = 'x'\n")
 
 
 def test_missing_and_oversized_files(tmp_path: Path):

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from airbayes import __version__
 from airbayes.cli.arguments import parse
+from airbayes.cli.devices import check_devices
 from airbayes.cli.progress import make_console
+from airbayes.errors import AirbayesError
 from airbayes.text import plural
 
 OK, MISSING, WARNING, BROKEN = "ok", "missing", "warning", "broken"
@@ -96,7 +98,10 @@ def examine() -> Iterator[Finding]:
     yield Finding(
         "browser", OK if browser else MISSING, browser or "no Chromium, which only the tests of the report need"
     )
-    yield from _guarded("devices", _devices)
+    devices = list(_guarded("devices", _devices))
+    yield from devices
+    if devices[0].status == BROKEN:  # the rest computes on them
+        return
     yield from _guarded("compiler", _compiler)
     yield from _guarded("C++ code", _native)
     yield from _guarded("sampler", _sampler)
@@ -107,7 +112,8 @@ def _guarded(about: str, check: Callable[[], Finding]) -> Iterator[Finding]:
     try:
         yield check()
     except Exception as error:
-        yield Finding(about, BROKEN, f"{type(error).__name__}: {error}".splitlines()[0])
+        kind = "" if isinstance(error, AirbayesError) else f"{type(error).__name__}: "
+        yield Finding(about, BROKEN, f"{kind}{error}".splitlines()[0])
 
 
 def requirements() -> dict[str | None, list[str]]:
@@ -190,6 +196,7 @@ def _cache() -> Finding:
 def _devices() -> Finding:
     import jax
 
+    check_devices()
     named = [[each.platform, each.device_kind] for each in jax.devices()]
     return Finding("devices", OK, ", ".join(" ".join(dict.fromkeys(names)) for names in named))  # no "cpu cpu"
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airbayes.cli.devices import check_devices
 from airbayes.cli.launch import may_speak
 from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import ExperimentConfig
@@ -32,9 +33,9 @@ Value = TypeVar("Value")
 
 def check_asked(devices: int, processes: int, process_id: int | None, coordinator: str | None) -> None:
     """Options that contradict each other, before anything is loaded."""
-    for option, number in (("--devices", devices), ("--processes", processes)):
-        if number < (option == "--processes"):
-            raise AirbayesError(f"{option} {number}: give at least 1.")
+    for option, number, least in (("--devices", devices, 0), ("--processes", processes, 1)):
+        if number < least:
+            raise AirbayesError(f"{option} {number}: give at least {least}.")
     if coordinator is None and process_id is not None:
         raise AirbayesError("--process-id needs --coordinator HOST:PORT, where the processes meet.")
     if coordinator in (None, AUTO):
@@ -78,6 +79,7 @@ def connect(devices: int, processes: int, process_id: int | None, coordinator: s
             place: dict[str, Any] = {"coordinator_address": coordinator, "coordinator_bind_address": coordinator}
             numbers: dict[str, Any] = {"num_processes": processes, "process_id": process_id}
             jax.distributed.initialize(**place, **numbers, **limits, cluster_detection_method="deactivate")
+        check_devices()
         # The first message must find all of them within half a minute: so it is sent now, not after the checks.
         from airbayes.experiment.team import wait_for_all
 

@@ -1,19 +1,24 @@
 """The command `airbayes`. Imports are lazy: help and errors do not wait for JAX."""
 
+import errno
 import io
 import logging
 import os
 import re
 import sys
 import warnings
+from contextlib import suppress
 
 from airbayes import __version__
 from airbayes.cli.commands import find_command, help_lines, load_command, unknown_command
+from airbayes.cli.devices import check_devices
 from airbayes.errors import AirbayesError
 from airbayes.leaving import anyone_at_work, hear_interrupts, leave_now, stopped_at_once
 from airbayes.text import fitted, printable
 
 MOST_LINE = 2000  # characters of one line of an error
+# Of the standard streams: no room for the file they go to, or a terminal that is gone.
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 MISSING_GLYPH = re.compile(r"Glyph \d+ .* missing from font")
 BOXES = (
     "Some letters of names are not in the font of the figures, which show boxes in their place. A file matplotlibrc in "
@@ -35,6 +40,9 @@ options:
 
 def main(argv: list[str] | None = None) -> None:
     """Run a command and leave; without `argv` it is that of this process, which then has nothing else to do."""
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started this
+        nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")  # letters that the terminal's encoding lacks
@@ -69,7 +77,14 @@ def _exit_code(args: list[str]) -> int:
     """Of a command, once it has run: 2 for bad input, 130 after Ctrl-C."""
     try:
         _check_arguments(args)
-        return _dispatch(args)
+        try:
+            return _dispatch(args)
+        except (RuntimeError, AssertionError):
+            if "jax" in sys.modules:  # it may be what JAX says without a device
+                check_devices()
+            raise
+        finally:
+            sys.stdout.flush()  # here, where its error is heard
     except AirbayesError as error:
         if "--debug" in args[1:]:
             raise
@@ -79,9 +94,25 @@ def _exit_code(args: list[str]) -> int:
         sys.stderr.write(f"\n{stopped_at_once(args)}\n")
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        for stream in (sys.stdout, sys.stderr):  # it may have read both
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _write_nowhere()  # it may have read both
         return 141
+    except OSError as error:
+        if error.errno not in UNWRITABLE or error.filename is not None:
+            raise
+        with suppress(OSError):
+            sys.stderr.write(
+                f"error: Standard output or error cannot be written: {error.strerror}. Free some space, or send them "
+                "elsewhere.\n"
+            )
+            sys.stderr.flush()
+        _write_nowhere()
+        return 2
+
+
+def _write_nowhere() -> None:
+    """What the streams still hold is lost: Python would fail over it on leaving."""
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _dispatch(args: list[str]) -> int:

@@ -98,5 +98,5 @@ def _as_option(word: str) -> str:
 
 def did_you_mean(given: str, known: list[str]) -> str:
     """A sentence to append; nothing where no name is near."""
-    near = difflib.get_close_matches(given, known, n=1)
+    near = difflib.get_close_matches(given.lower(), known, n=1)
     return f" Did you mean {near[0]}?" if near else ""

@@ -69,6 +69,10 @@ def run_command(args: list[str]) -> int:
     check_asked(options.devices, options.processes, options.process_id, options.coordinator)
     check_alone(engine, several=options.devices > 1 or options.processes > 1 or options.coordinator is not None)
     check_trackers(options.track)
+    if options.coordinator is None and (
+        problems := sharding_problems(config, options.processes * max(options.devices, 1))
+    ):
+        raise ConfigError(problems)
     if options.dry_run:
         _check(config, progress)
         from airbayes.cli.dry_run import print_plan  # loads JAX, which _check prepares
@@ -81,8 +85,6 @@ def run_command(args: list[str]) -> int:
     if options.coordinator is not None:
         return _run_in_team(config, folder, options, engine, args)
     if options.processes > 1:
-        if problems := sharding_problems(config, options.processes * max(options.devices, 1)):
-            raise ConfigError(problems)
         return launch(args, options.processes)
     _check(config, progress, options.devices)
     return _run(config, folder, options, engine, args, console, progress)
@@ -255,7 +257,7 @@ def _stopped_where(saved: bool, timed_out: bool) -> str:
     if timed_out:
         return (
             ", before it had computed anything new: starting and compiling took all of it. What was there before is "
-            "kept. Go on with a longer --time-limit:"
+            "kept. Raise --time-limit in:"
         )
     return ", before it had computed anything new. Go on with:"
 

@@ -1,8 +1,9 @@
 """When a run is to stop: at Ctrl-C or SIGTERM, or when its time is up. It then ends its chunk and saves its state."""
 
+import os
 import signal
-import sys
 import time
+from contextlib import suppress
 from types import FrameType
 
 from airbayes.leaving import interrupt
@@ -39,4 +40,6 @@ class StopRequest:
         if self.signal is not None:
             interrupt(number, frame)
         self.signal = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-        sys.stderr.write(f"\n{self.signal}: steps under way are finished and saved. Ctrl-C again stops at once.\n")
+        said = f"\n{self.signal}: steps under way are finished and saved. Ctrl-C again stops at once.\n"
+        with suppress(OSError):  # who reads it, such as `tee`, heard Ctrl-C too and may be gone
+            os.write(2, said.encode())

@@ -43,7 +43,10 @@ def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:
     try:
         table = tomllib.loads(text)
     except (ValueError, TypeError, RecursionError) as error:  # also numbers of 5,000 digits, and brackets 1,000 deep
-        raise ConfigError(f"{source} is not valid TOML: {printable(str(error), 200)}.") from error
+        said = str(error)
+        if place := re.search(r"\(at line (\d+), column \d+\)$", said):
+            said += ": " + text.split("\n")[int(place[1]) - 1].strip()
+        raise ConfigError(f"{source} is not valid TOML: {printable(said, 200)}") from error
     problems: list[str] = []
     config = _build(ExperimentConfig, table, "", problems)
     if problems:
@@ -147,7 +150,7 @@ def _value(kind: Any, value: Any, name: str, problems: list[str]) -> Any:
     elif origin is typing.Literal:
         if value in options:
             return value
-        near = difflib.get_close_matches(str(value)[:100], map(str, options), n=1)
+        near = difflib.get_close_matches(str(value)[:100].lower(), map(str, options), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         if not near and name.partition("[")[0] in OWN_PARTS:
             hint = " Parts of your own run from Python: docs/plugins.md."

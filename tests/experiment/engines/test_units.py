@@ -109,6 +109,10 @@ def make_sweep(show=lambda sweep: None) -> Sweep:
     return Sweep(units_of(parse_config(LINEAR)), 2, 8000, show)
 
 
+def test_nothing_is_left_of_a_sweep_without_units():
+    assert Sweep([], 3, 8000, lambda sweep: None).eta_s() == 0.0
+
+
 def test_counts_and_time_left():
     sweep = make_sweep()
     assert sweep.eta_s() is None

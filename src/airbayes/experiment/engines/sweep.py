@@ -68,4 +68,6 @@ class Sweep:
             cells = len(standing.unit.cells)
             done += cells * (standing.step - standing.begun_at)
             left += cells * (self.steps - standing.step) * (standing.state != "failed")
+        if not left:
+            return 0.0
         return None if done <= 0 else (time.monotonic() - self.started) * left / done
