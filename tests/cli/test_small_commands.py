@@ -362,8 +362,19 @@ def test_output_that_cannot_be_written_is_told(words):
 
 def test_streams_that_are_closed_are_no_error():
     command = f"{sys.executable} -m airbayes plan ring"
-    done = subprocess.run(["sh", "-c", f"{command} >&- 2>&-"], check=False)
-    assert done.returncode == 0
+    for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+        assert subprocess.run(["sh", "-c", f"{command} {closed}"], capture_output=True, check=False).returncode == 0
+
+
+def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
+    """What the compiler or a signal's handler writes to descriptor 2 would end in the results."""
+    program = (
+        "from airbayes.cli.main import _open_closed_streams\n_open_closed_streams()\n"
+        "with open('number', 'w') as file:\n    file.write(str(file.fileno()))\nprint('lost')\n"
+    )
+    command = ["sh", "-c", '"$0" -c "$1" <&- >&- 2>&-', sys.executable, program]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+    assert int((tmp_path / "number").read_text()) > 2
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

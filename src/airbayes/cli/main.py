@@ -40,9 +40,7 @@ options:
 
 def main(argv: list[str] | None = None) -> None:
     """Run a command and leave; without `argv` it is that of this process, which then has nothing else to do."""
-    if sys.stdout is None or sys.stderr is None:  # closed by whoever started this
-        nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")  # letters that the terminal's encoding lacks
@@ -107,6 +105,15 @@ def _exit_code(args: list[str]) -> int:
             sys.stderr.flush()
         _write_nowhere()
         return 2
+
+
+def _open_closed_streams() -> None:
+    """Standard streams closed by whoever started this lead nowhere; else a file opened next would have their number."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 def _write_nowhere() -> None:
