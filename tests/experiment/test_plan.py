@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from airbayes.errors import ConfigError, GraphError
-from airbayes.experiment.config import ChannelConfig, ExperimentConfig, NetworkConfig, ProblemConfig, SamplingConfig
+from airbayes.experiment.config import (
+    ChannelConfig,
+    DigitalConfig,
+    ExperimentConfig,
+    NetworkConfig,
+    ProblemConfig,
+    SamplingConfig,
+)
 from airbayes.experiment.grid import run_grid
 from airbayes.experiment.plan import Setting, plan_graph, plan_point
 from airbayes.experiment.plan_links import Radio, link_budget, link_distances, read_positions
@@ -87,9 +94,11 @@ def test_costs_by_hand():
     assert low.over_the_air.energy_j == pytest.approx(5 * 1.0 * 0.01)  # at the limit all power is used
     _, high = plan(full(5), facts.transition_db + 10, setting)
     assert high.over_the_air.energy_j == pytest.approx(5 * 0.01 / 10)
-    # 5 agents × 1000 parameters × 32 bits at log2(1 + 1) = 1 bit a use
-    assert low.one_by_one.uses == pytest.approx(160_000)
-    assert low.one_by_one.energy_j == pytest.approx(1.6)
+    # 5 agents × 1000 parameters × 10 bits at log2(1 + 1) = 1 bit a use
+    assert low.one_by_one.uses == pytest.approx(50_000)
+    assert low.one_by_one.energy_j == pytest.approx(0.5)
+    finer = dataclasses.replace(setting, digital=DigitalConfig(value_bits=20))
+    assert plan(full(5), 0.0, finer)[1].one_by_one.uses == pytest.approx(100_000)
 
 
 def test_the_prediction_of_a_run():

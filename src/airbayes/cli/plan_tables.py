@@ -169,8 +169,8 @@ def _print_costs(points: list[PointPlan], options: "PlanOptions", console: Conso
         )
     print_fitted(table, console, ("Q-DSGD: energy", one_by_one[0]))  # the first is one number in all rows
     console.print(
-        "Of the whole network, radiated. One by one: digital, every parameter at 32 bits, each agent in turn at the "
-        "capacity of a link without interference."
+        "Of the whole network, radiated. One by one: digital, whole models, every parameter at "
+        f"{plural(options.value_bits, 'bit')}, each agent in turn at the capacity of a link without interference."
     )
 
 

@@ -5,7 +5,7 @@
     collapse            cap ≤ 1.2·rms(θ⁰), paper's gains: rows sum to 1 − w·deg_k·(1 − ρ) and θ shrinks at every step
     power-limited       in between; with one common gain everywhere below exactness, as DSGLD with edge weight ρw
 
-    uses per iteration  over the air m; one digital sender after the other Σ_k bits/log2(1 + SNR)
+    uses per iteration  over the air m; one digital sender after the other N·m·N_b/log2(1 + SNR)
     latency             uses/B;     energy   Σ_k power × time on the air
 
 What it takes for granted: agents hear while they send, links are in time and phase, and every link has the gain of the
@@ -17,16 +17,14 @@ import dataclasses
 import math
 from typing import Literal
 
-import numpy as np
-
 from airbayes.channel.link_budget import dbm_to_watt
-from airbayes.channel.rate import bits_per_block
 from airbayes.compress import message_bits
 from airbayes.compress.message import SCALE_BITS
 from airbayes.errors import ConfigError
 from airbayes.experiment.build import top_t_of
 from airbayes.experiment.config import DigitalConfig, ExperimentConfig
 from airbayes.experiment.ranges import SNR_DB
+from airbayes.experiment.whole_models import uses_in_turn
 from airbayes.network import Graph, second_eigenvalue
 from airbayes.power import norm_cap, transition_snr_db
 
@@ -40,7 +38,6 @@ EXACT, LIMITED, COLLAPSE, SLOW, SILENT, SENDS = (
 )
 # PointNets collapsed at caps up to 0.93 (simulated objects) or 1.12 (real ones) times rms(θ⁰), and never from 1.66 on.
 COLLAPSE_MARGIN = 1.2
-FULL_PRECISION_BITS = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +100,7 @@ class PointPlan:
     q_dsgd: Literal["silent", "sends"]
     over_the_air: Cost
     q_dsgd_cost: Cost
-    one_by_one: Cost  # digital, every parameter at 32 bits, one sender after the other, without interference
+    one_by_one: Cost  # digital, all parameters at N_b bits, one sender after the other, without interference
 
 
 def plan_graph(name: str, graph: Graph, edge_weight: float, setting: Setting) -> GraphPlan:
@@ -161,13 +158,10 @@ def plan_point(plan: GraphPlan, graph: Graph, snr_db: float, setting: Setting) -
 
 
 def _one_by_one(agents: int, snr_db: float, setting: Setting, watt: float) -> Cost:
-    """Every agent in turn at the capacity of a link without interference."""
-    bits = float(agents * setting.num_params * FULL_PRECISION_BITS)
-    nobody = np.zeros(1, np.int64)  # interferers
-    per_use = float(bits_per_block(1, snr_db, nobody, interferers="others", mode=setting.digital.rate)[0])
-    uses = bits / per_use
+    """Every agent in turn sends its whole model at the capacity of a link without interference."""
+    uses = uses_in_turn(setting.num_params, snr_db, agents, setting.digital)
     seconds = uses / setting.bandwidth_hz
-    return Cost(uses, bits, seconds, watt * seconds)
+    return Cost(uses, float(agents * setting.num_params * setting.digital.value_bits), seconds, watt * seconds)
 
 
 def check_setting(setting: Setting, snr_db: float) -> None:

@@ -66,7 +66,7 @@ def _costs(axes: Axes, points: Sequence[PointPlan]) -> None:
     rows = {
         "over the air, all at once": ("cd_dsgld:common", lambda p: p.over_the_air.latency_s, "D"),
         "Q-DSGD, all at once": ("q_dsgd", lambda p: p.q_dsgd_cost.latency_s, "^"),
-        "digital, 32 bits, one by one": ("sgld", lambda p: p.one_by_one.latency_s, "s"),
+        "digital whole models, one by one": ("sgld", lambda p: p.one_by_one.latency_s, "s"),
     }
     graphs = list(dict.fromkeys(point.graph for point in points))
     for name, (style, latency, marker) in rows.items():

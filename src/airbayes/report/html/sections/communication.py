@@ -1,15 +1,14 @@
 """What over-the-air sending saves: bits, channel uses and energy of one exchange of models.
 
-Over the air all N agents send m numbers at once in m channel uses. Digitally a whole model of N_b bits a number takes
-m·N_b / log2(1 + SINR) uses with everyone at once, or N·m·N_b / log2(1 + SNR) one after the other.
+Over the air all N agents send m numbers at once in m channel uses; digital links exchange whole models in many more.
 """
 
 import math
 
 import numpy as np
 
-from airbayes.channel.rate import bits_per_block
 from airbayes.experiment.scenario import graph_name
+from airbayes.experiment.whole_models import uses_at_once, uses_in_turn
 from airbayes.network import Graph
 from airbayes.report.html.cells import mean
 from airbayes.report.html.curves import MAX_COLUMNS
@@ -68,21 +67,12 @@ def communication_section(run: Run) -> Section | None:
     )
 
 
-def exchange_uses(params: int, value_bits: int, snr_db: float, degrees: np.ndarray, digital) -> tuple[float, float]:
-    """Channel uses of one digital exchange of whole models: all at once (the slowest counts), and in turn."""
-    settings = {"interferers": digital.interferers, "mode": digital.rate}
-    at_once = bits_per_block(params, snr_db, degrees, **settings).min() / params  # bits a use
-    alone = bits_per_block(params, snr_db, np.zeros(1, np.int64), **settings)[0] / params
-    return params * value_bits / at_once, len(degrees) * params * value_bits / alone
-
-
 def _panel(run: Run, name: str, graph: Graph, params: int, energy: bool) -> Panel:
     digital = run.config.digital
-    uses = [exchange_uses(params, digital.value_bits, snr, graph.degrees, digital) for snr in run.snrs]
     agents = graph.num_agents
     values: dict[str, np.ndarray] = {
-        TOGETHER: np.array([both[0] for both in uses]),
-        IN_TURN: np.array([both[1] / agents if energy else both[1] for both in uses]),
+        TOGETHER: np.array([uses_at_once(params, snr, graph.degrees, digital) for snr in run.snrs]),
+        IN_TURN: np.array([uses_in_turn(params, snr, agents, digital) / (agents if energy else 1) for snr in run.snrs]),
     }
     policy = next((v for v in ("cd_dsgld:common", "cd_dsgld:optimal", "cd_dsgld:truncated") if v in run.variants), None)
     if not energy:
@@ -113,14 +103,13 @@ def _panel(run: Run, name: str, graph: Graph, params: int, energy: bool) -> Pane
 
 def _table(run: Run, params: int, graphs: list[tuple[str, Graph]]) -> Table:
     """What the schemes of this run really sent, at the lowest and the highest SNR."""
-    steps, agents = run.config.sampling.steps, run.config.network.agents
+    steps, agents, digital = run.config.sampling.steps, run.config.network.agents, run.config.digital
     rows = []
     ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1])))
     for name, graph in graphs:
         for snr in ends:
-            together, turn = exchange_uses(
-                params, run.config.digital.value_bits, snr, graph.degrees, run.config.digital
-            )
+            together = uses_at_once(params, snr, graph.degrees, digital)
+            turn = uses_in_turn(params, snr, graph.num_agents, digital)
             for variant in run.variants:
                 cells = run.cells(variant, name, snr)
                 if cells is None or not is_radio(variant):
