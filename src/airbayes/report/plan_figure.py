@@ -85,4 +85,4 @@ def _costs(axes: Axes, points: Sequence[PointPlan]) -> None:
     axes.set_yscale("log")
     axes.set(xlabel="SNR (dB)", ylabel="latency of one iteration (s)")
     axes.set_title("What it costs", fontsize=11)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(edgecolor="0.8", fontsize=9)  # framed: a link budget has one SNR, whose markers would look like entries
