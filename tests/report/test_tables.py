@@ -49,6 +49,32 @@ def test_chains_that_have_not_mixed_are_counted(rhat, says):
     assert ("R-hat is above" in out.getvalue()) == bool(says)
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "step", "says"),
+    [
+        (
+            0.0,
+            3.0,
+            0.0,
+            "learned alone in 1 of 2 cells (star): not one coordinate fits into a block of some agent, and so",
+        ),
+        (0.0, 3.0, 0.1, ""),
+        (0.0, 0.0, 0.1, "learned alone in 1 of 2 cells (star): not one coordinate fits into a block of any agent."),
+        (1.0, 3.0, 0.0, ""),
+    ],
+)
+def test_one_silent_agent_stops_the_exchange_of_all_unless_the_consensus_step_is_given(least, most, step, says):
+    ends = [result("q_dsgd", graph, 10.0, 0.5) for graph in ("full", "star")]
+    for each, kept in zip(ends, ((1.0, 2.0), (least, most)), strict=True):
+        assert each.metrics is not None
+        each.metrics.scalars.update(kept_min=kept[0], kept_max=kept[1])
+    config = dataclasses.replace(CONFIG, digital=dataclasses.replace(CONFIG.digital, consensus_step=step))
+    out = io.StringIO()
+    show_tables(to_dataset(config, ends), config, Console(file=out, width=400))
+    assert says in out.getvalue()
+    assert ("learned alone" in out.getvalue()) == bool(says)
+
+
 def test_a_run_with_diverged_cells_says_what_to_do_and_never_to_take_a_larger_step():
     ends = [result("dsgld", "full", None, 0.5), result("dsgld", "ring", None, None)]
     assert ends[0].metrics is not None

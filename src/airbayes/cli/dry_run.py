@@ -165,4 +165,8 @@ def _print_top_t(builder: Builder, console: Console) -> None:
             row.append(from_to(int(values.min()), int(values.max())))
         table.add_row(name, *row)
     print_fitted(table, console)
-    console.print("t = 0 means that not one coordinate fits into a block: the agents learn alone.\n")
+    one_stops_all = config.digital.mode == "memory" and config.digital.consensus_step == 0
+    then = (
+        "with the consensus step min t/m one such agent leaves all alone" if one_stops_all else "the agent is not heard"
+    )
+    console.print(f"t = 0 means that not one coordinate fits into a block: {then}.\n")

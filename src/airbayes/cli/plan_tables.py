@@ -145,7 +145,7 @@ def _print_regimes(points: list[PointPlan], options: "PlanOptions", console: Con
         "with edge weight ρw.\n"
     )
     print_fitted(digital, console)
-    console.print("silent: some agent cannot send one coordinate.")
+    console.print("silent: some agent cannot send one coordinate; γ = min t/m is then 0, and all agents learn alone.")
 
 
 def _print_costs(points: list[PointPlan], options: "PlanOptions", console: Console) -> None:

@@ -55,8 +55,8 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         console.print(f"The samplers' exact laws were left out: N·m = {size:,} is above {MAX_LAW}.")
     if dataset.sizes["agent"] < config.network.agents:
         console.print(f"Single agents are {dataset.sizes['agent']:,} of the {config.network.agents:,}, evenly spread.")
-    if "kept_max" in dataset and bool((dataset.kept_max == 0).any()):
-        console.print("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks (see --dry-run).")
+    if words := silence_words(dataset, config):
+        console.print(f"{words} --dry-run shows t.")
     if dataset.attrs.get("evaluated_on") == "validation":
         console.print("These are scores on validation objects, for tuning; no claim is scored on them.")
     if "repeated_examples" in dataset.attrs:
@@ -101,6 +101,22 @@ def partition_words(dataset: xr.Dataset, show: Callable[[str], str] = printable)
         f"Faults cut {cut} into parts at times: {worst} in {percent(float(share.max()))} of the "
         "steps of its runs, the most. Agents in different parts hear of each other only once a later step joins them."
     )
+
+
+def silence_words(dataset: xr.Dataset, config: ExperimentConfig, show: Callable[[str], str] = printable) -> str:
+    """Where Q-DSGD's agents heard nothing of each other; empty where they did. `show` gives a topology's name."""
+    if "kept_max" not in dataset:
+        return ""
+    digital = config.digital
+    one_stops_all = digital.mode == "memory" and digital.consensus_step == 0  # γ = min_k t_k/m
+    alone = (dataset.kept_min if one_stops_all else dataset.kept_max) == 0
+    if not bool(alone.any()):
+        return ""
+    graphs = alone.any([dim for dim in alone.dims if dim != "topology"])
+    names = ", ".join(show(str(name)) for name in graphs.topology.values[graphs.values])
+    cells = f"{int(alone.sum()):,} of {plural(int(dataset.kept_max.notnull().sum()), 'cell')}"
+    why = "some agent, and so the consensus step min t/m is 0" if one_stops_all else "any agent"
+    return f"Q-DSGD's agents learned alone in {cells} ({names}): not one coordinate fits into a block of {why}."
 
 
 def _warn_about_divergence(dataset: xr.Dataset, config: ExperimentConfig, console: Console) -> None:

@@ -8,7 +8,7 @@ from airbayes.experiment.dataset import STATUS_CODES
 from airbayes.experiment.scenario import CHANNEL_RATES, own_settings
 from airbayes.report.claims import GRAPHS, missing_for_claims
 from airbayes.report.faults_figure import NAMES, fault_words
-from airbayes.report.files import RHAT_LIMIT, partition_words
+from airbayes.report.files import RHAT_LIMIT, partition_words, silence_words
 from airbayes.report.html.findings import MAX_PLACES, findings, guessing_runs, mean_at
 from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.parts import Cell, Table
@@ -170,8 +170,8 @@ def _warnings(run: Run) -> list[str]:
     if not run.claims and not run.linear and not tuning and not missing_for_claims(run.dataset):
         graphs = ", ".join(GRAPHS)
         found.append(f"The paper's claims are not scored: they are of {graphs} at low and at high SNR.")
-    if "kept_max" in run.dataset and bool((run.dataset.kept_max == 0).any()):
-        found.append("Q-DSGD sent nothing in some cells: not one coordinate fits into their blocks.")
+    if words := silence_words(run.dataset, run.config, show_topology):
+        found.append(words)
     return found
 
 
