@@ -118,7 +118,8 @@ def calibration_picture() -> Figure:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    folder.mkdir(parents=True, exist_ok=True)  # before the work: a folder that cannot be made is found out at once
     noise_picture().savefig(folder / "noise.png", dpi=90)
     calibration_picture().savefig(folder / "calibration.png", dpi=90)
     print(f"Written to {folder}: noise.png, calibration.png")
