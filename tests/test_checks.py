@@ -69,4 +69,4 @@ def test_counts():
 
 def test_descriptions_are_short():
     assert len(describe("x" * 1000)) < 70
-    assert describe(np.zeros(3)) == "a ndarray"
+    assert describe(np.zeros(3)) == "an array of shape [3]"

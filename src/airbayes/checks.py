@@ -105,4 +105,7 @@ def describe(value: object) -> str:
         return f"the class {value.__name__} (add parentheses to make one)"
     if isinstance(value, str | int | float | None):
         return printable(repr(value))
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape is not None and dtype is not None:  # the class of an array says nothing, and one of JAX is ArrayImpl
+        return f"{'random keys' if str(dtype).startswith('key') else 'an array'} of shape {list(shape)}"
     return f"a {type(value).__name__}"

@@ -11,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, UInt32
 
+from airbayes.checks import describe
+from airbayes.errors import AirbayesError
+
 
 class Purpose(IntEnum):
     """What a random number is for; numbers never change, so that streams stay the same."""
@@ -30,7 +33,19 @@ class Purpose(IntEnum):
 
 def step_key(key: Key[Array, ""], step: Int[Array, ""] | int, purpose: Purpose) -> Key[Array, ""]:
     """The key of one purpose at one step, shared by the whole network."""
+    _check_key(key)
     return jax.random.fold_in(jax.random.fold_in(key, step), int(purpose))
+
+
+def _check_key(key: object) -> None:
+    """One random key, new or old style; kind and shape are known under jit and vmap, too."""
+    shape, dtype = getattr(key, "shape", None), getattr(key, "dtype", None)
+    axes = 0 if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key) else 1
+    if shape is None or dtype is None or len(shape) != axes or (axes and dtype != np.uint32):
+        raise AirbayesError(
+            f"The key must be one random key such as jax.random.key(0), got {describe(key)}. "
+            "Of several keys, one per chain, jax.vmap maps over them."
+        )
 
 
 def agent_keys(

@@ -1,19 +1,22 @@
 """What samplers say about parts and starting points that do not fit."""
 
+import inspect
 import re
+import sys
+import textwrap
 
 import equinox as eqx
 import jax.numpy as jnp
 import pytest
 from unchecked import answers
 
-from airbayes import network
+from airbayes import network, samplers
 from airbayes.channel import AWGN
 from airbayes.errors import AirbayesError
 from airbayes.models import FullGradient, GaussianPrior, LinearRegression, Posterior
 from airbayes.network import build_mixing
 from airbayes.power import Common
-from airbayes.samplers import CDDSGLD, DSGD, DSGHMC, DSGLD, QDSGD, SGLD
+from airbayes.samplers import CDDSGLD, DSGD, DSGHMC, DSGLD, QDSGD, SGD, SGLD
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np
@@ -56,7 +59,9 @@ MISTAKES = {
     "first(samplers.DSGD(lambda key, theta, data: (theta, 0), ring, 1e-3))": ROWS + "got a tuple",
     "first(samplers.DSGLD(own, ring, 1e-3, Row()))": r"Row must give one row per agent.*got shape \[5\].*\[:, None\]",
     "first(samplers.QDSGD(own, ring, top, 1e-3, 0.3, drift=Row()))": "Row must give one row per agent",
-    "samplers.DSGLD(own, ring, 1e-3).step(jax.random.key(0), np.zeros((5, 2)), None)": "a State, got a ndarray",
+    "samplers.DSGLD(own, ring, 1e-3).step(jax.random.key(0), np.zeros((5, 2)), None)": r"got an array of .* \[5, 2\]",
+    "samplers.SGLD(own, 1e-3).step(0, start(np.zeros((5, 2))), None)": r"one random key such as jax.random.*, got 0",
+    "samplers.SGLD(own, 1e-3).step(jax.random.split(jax.random.key(0)), start(np.zeros((5, 2))), 0)": r"\[2\].*vmap",
     "samplers.SGLD(own, 1e-3).step(start(np.zeros((5, 2))), jax.random.key(0), None)": r"step\(key, state, data\)",
     "samplers.DSGHMC(own, ring, 1e-3, 1.0).step(jax.random.key(0), start(np.zeros((5, 2))), None)": "a MomentumState",
     "samplers.DSGLD(g, ring, 1e-3, outage=0.1)": "outage must be one such as samplers.LinkOutage.*got 0.1",
@@ -238,3 +243,14 @@ def test_without_a_network_the_prior_is_shared_as_one_likes():
 
 def test_potentials_of_ones_own_are_not_counted():
     DSGLD(FullGradient(lambda theta, local: jnp.sum(theta**2)), RING, 1e-3)
+
+
+@pytest.mark.parametrize("kind", [CDDSGLD, DSGD, DSGHMC, DSGLD, QDSGD, SGD, SGLD], ids=lambda kind: kind.__name__)
+def test_help_of_a_sampler_has_its_equation_and_an_example_that_runs(kind):
+    text = inspect.getdoc(kind) or ""
+    assert text.endswith((sys.modules[kind.__module__].__doc__ or "no docstring").strip())
+    assert "[agent, param]" in text
+    *before, made = next(part for part in text.split("\n\n") if part.startswith("    ")).splitlines()
+    names: dict = {}
+    exec(SETUP + textwrap.dedent("\n".join(before)), names)
+    assert isinstance(eval(made.strip(), names | vars(samplers)), kind)

@@ -89,7 +89,10 @@ def ece(
     bins: int = 15,
     scheme: str = "equal-width",
 ) -> Float[Array, ""]:
-    """The expected calibration error, between 0 and 1."""
+    """The expected calibration error Σ_b (n_b/n) |acc_b − conf_b|, between 0 and 1.
+
+    `scheme` is "equal-width" or "equal-mass": bins of confidences, or of numbers of examples.
+    """
     return reliability_bins(probabilities, labels, bins, scheme).ece()
 
 

@@ -20,7 +20,7 @@ class LocalData(eqx.Module):
 
     inputs: Shaped[Array, "..."]  # [agent, example, ...]
     targets: Shaped[Array, "..."]  # [agent, example, ...]
-    weights: Float[Array, "*agent example"]
+    weights: Float[Array, "*agent example"]  # 1, and E_k/B in a mini-batch of B; 0 on padding
 
     @property
     def count(self) -> Float[Array, "*agent"]:
@@ -36,6 +36,7 @@ def stack_agents(
 ) -> LocalData:
     """Pad the agents' own arrays to the longest, or to `length`, and stack them; agents may hold different numbers.
 
+    `inputs` and `targets` hold one array per agent, [example, ...] each: `stack_agents([x0, x1], [y0, y1])`.
     With `num_classes` the targets must be labels, 0 to num_classes − 1.
     """
     if len(inputs) != len(targets) or not len(inputs):

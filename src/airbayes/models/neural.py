@@ -13,7 +13,12 @@ from airbayes.models.base import Classifier, pick_labels
 
 
 class NetworkClassifier(Classifier):
-    """Wraps `build(key) -> module`, a module mapping one input to class scores."""
+    """Wraps `build(key) -> module`, a module mapping one input to class scores.
+
+        NetworkClassifier(lambda key: eqx.nn.MLP(4, 3, width_size=16, depth=1, key=key), num_classes=3)
+
+    The module sees one input, without the `example` axis. θ is the flat vector of its floating-point arrays.
+    """
 
     build: Callable = eqx.field(static=True)
     num_classes: int = eqx.field(static=True)

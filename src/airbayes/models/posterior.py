@@ -20,7 +20,13 @@ from airbayes.models.local_data import LocalData, check_labels, draw_minibatch
 
 
 class Posterior(eqx.Module):
-    """f_k from a log-likelihood per example and a log-prior."""
+    """f_k(θ) = −log p(D_k | θ) − (1/N) log p(θ), from a log-likelihood per example and a log-prior.
+
+        Posterior(models.LinearRegression(num_params=2, noise_std=0.5).log_likelihood, models.GaussianPrior(), 5)
+
+    `log_likelihood` is a function (θ [param], inputs [example, ...], targets [example, ...]) → [example], in nats;
+    `log_prior` is θ [param] → one number. The data are what `models.stack_agents(inputs, targets)` gives.
+    """
 
     log_likelihood: Callable  # (θ, inputs, targets) → log p(target_h | input_h, θ), one per example
     log_prior: Callable  # θ → log p(θ)

@@ -10,7 +10,9 @@ Randomness depends on (key, state.step, purpose, agent) alone, so chunking, resu
 """
 
 import abc
-from typing import Generic, TypeVar
+import inspect
+import sys
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -34,13 +36,21 @@ StateT = TypeVar("StateT", bound=State)
 class Sampler(eqx.Module, Generic[StateT]):
     """Base of all algorithms; subclasses are final."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith("airbayes.") and cls.__doc__:  # `help` of a class says its equation, too
+            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{sys.modules[cls.__module__].__doc__}"
+
     @abc.abstractmethod
     def init(self, theta: Float[Array, "agent param"]) -> StateT:
-        """The state before the first step."""
+        """The state before the first step, from θ⁰: `jnp.zeros((N, m))`, or `jnp.tile(point, (N, 1))`."""
 
     @abc.abstractmethod
     def step(self, key: Key[Array, ""], state: StateT, data: PyTree) -> tuple[StateT, Info]:
-        """One synchronous step of all agents."""
+        """One synchronous step of all agents. Give the same `key` at every step: the step is folded in.
+
+        `data` is what `gradient` takes: of a `models.Posterior` what `models.stack_agents(inputs, targets)` gives.
+        """
 
 
 def first_step() -> Int[Array, ""]:

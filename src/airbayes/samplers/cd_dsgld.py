@@ -72,7 +72,13 @@ def cd_dsgld_update(
 
 
 class CDDSGLD(Sampler[State]):
-    """DSGLD whose sums and noise come from the radio channel."""
+    """DSGLD whose sums and noise come from the radio channel.
+
+        ring, radio = network.build_mixing(network.ring(5)), channel.AWGN(snr_db=20.0)
+        CDDSGLD(models.FullGradient(posterior), ring, radio, power.Common(), step_size=1e-3)
+
+    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing

@@ -26,7 +26,12 @@ def dsgd_update(
 
 
 class DSGD(Sampler[State]):
-    """Gossip and gradient descent without noise: an optimiser, not a sampler."""
+    """Gossip and gradient descent without noise: an optimiser, not a sampler.
+
+        DSGD(models.FullGradient(posterior), network.build_mixing(network.ring(5)), step_size=1e-3)
+
+    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing

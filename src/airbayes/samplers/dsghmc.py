@@ -43,7 +43,12 @@ class MomentumState(State):
 
 
 class DSGHMC(Sampler[MomentumState]):
-    """DSGLD with momentum and friction, over ideal links."""
+    """DSGLD with momentum and friction, over ideal links.
+
+        DSGHMC(models.FullGradient(posterior), network.build_mixing(network.ring(5)), step_size=0.01, friction=10.0)
+
+    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing

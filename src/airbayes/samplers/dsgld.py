@@ -32,7 +32,12 @@ def dsgld_update(
 
 
 class DSGLD(Sampler[State]):
-    """SGLD with gossip over ideal links; the noise is drawn, not received."""
+    """SGLD with gossip over ideal links; the noise is drawn, not received.
+
+        DSGLD(models.FullGradient(posterior), network.build_mixing(network.ring(5)), step_size=1e-3)
+
+    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing

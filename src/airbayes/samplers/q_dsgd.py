@@ -64,7 +64,13 @@ class MemoryState(State):
 
 
 class QDSGD(Sampler[MemoryState]):
-    """DSGD over digital links that carry t coordinates of every message."""
+    """DSGD over digital links that carry t coordinates of every message.
+
+        ring, t = network.build_mixing(network.ring(5)), jnp.full(5, 2)
+        QDSGD(models.FullGradient(posterior), ring, t, step_size=1e-3, consensus_step=0.3)
+
+    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]
     mixing: AnyMixing

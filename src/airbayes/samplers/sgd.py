@@ -25,7 +25,12 @@ def sgd_update(
 
 
 class SGD(Sampler[State]):
-    """Gradient descent of every agent alone, without noise or network."""
+    """Gradient descent of every agent alone, without noise or network.
+
+        SGD(models.FullGradient(posterior), step_size=1e-3)
+
+    `gradient` is a function (keys, θ, data) → ∇f, [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
     step_size: StepSize = eqx.field(converter=as_step_size)  # η

@@ -30,7 +30,12 @@ def sgld_update(
 
 
 class SGLD(Sampler[State]):
-    """All data in one place, one agent: the reference without a network."""
+    """All data in one place, one agent: the reference without a network.
+
+        SGLD(models.FullGradient(posterior), step_size=1e-3)
+
+    `gradient` is a function (keys, θ, data) → ∇f, [agent, param]; `step_size` is η > 0, or a StepSize.
+    """
 
     gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
     step_size: StepSize = eqx.field(converter=as_step_size)  # η
