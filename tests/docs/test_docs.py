@@ -71,7 +71,7 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
-@pytest.mark.parametrize("page", ["docs/data.md", "docs/simulator.md", "docs/study.md"])
+@pytest.mark.parametrize("page", ["docs/data.md", "docs/simulator.md", "docs/study.md", "docs/api/samplers.md"])
 def test_blocks_about_files_run_where_these_are(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIRBAYES_CACHE", "off")
@@ -84,6 +84,10 @@ def test_blocks_about_files_run_where_these_are(page, tmp_path, monkeypatch):
         assert set(namespace["objects"].class_names) == {"car"}
     if page == "docs/simulator.md":
         assert len(namespace["train"]) == 6 * 20
+    if page == "docs/api/samplers.md":
+        assert np.all(namespace["more"][:, -1] == namespace["last"].theta)
+        assert np.all(namespace["last"].step == 200)
+        assert np.abs(namespace["sampled"].std(0) / np.sqrt(np.diag(namespace["cov"])) - 1).max() < 0.1
     if page == "docs/study.md":
         assert (tmp_path / "iterations.png").stat().st_size > 50_000
 
@@ -106,7 +110,7 @@ def test_a_trained_run_is_used_as_printed(tmp_path, monkeypatch):
 def test_every_page_with_code_is_run():
     """Those above, and the tutorial, which has a test of its own."""
     with_code = {str(page.relative_to(ROOT)) for page in PAGES if blocks(page, "python", "py")}
-    names = "data experiments export plugins predict simulator study tutorial"
+    names = "api/samplers data experiments export plugins predict simulator study tutorial"
     assert with_code == {"README.md", *(f"docs/{name}.md" for name in names.split())}
 
 
