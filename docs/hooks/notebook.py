@@ -51,7 +51,8 @@ def run_notebook(notebook: Path, folder: Path) -> None:
             figure.savefig(folder / name, dpi=110, bbox_inches="tight")
             page.append(f"![Output of the cell above]({name})")
         plt.close("all")
-    note = f"*A notebook, run when this page was built. To change it: `pip install jupyterlab`, then `jupyter lab docs/notebooks/{notebook.name}`.*"
+    started = f"`pip install jupyterlab`, then `jupyter lab docs/notebooks/{notebook.name}`"
+    note = f"*A notebook, run when this page was built. To play with it: {started}.*"
     page.insert(1, note)
     (folder / f"{notebook.stem}.md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
 

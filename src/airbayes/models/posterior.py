@@ -24,12 +24,13 @@ class Posterior(eqx.Module):
 
         Posterior(models.LinearRegression(num_params=2, noise_std=0.5).log_likelihood, models.GaussianPrior(), 5)
 
-    `log_likelihood` is a function (θ [param], inputs [example, ...], targets [example, ...]) → [example], in nats;
-    `log_prior` is θ [param] → one number. The data are what `models.stack_agents(inputs, targets)` gives.
+    `log_likelihood` is a function (θ [param], inputs [example, ...], targets [example, ...]) → log p of each example,
+    [example], in nats; `log_prior` is θ [param] → log p(θ), one number. The data are what
+    `models.stack_agents(inputs, targets)` gives.
     """
 
-    log_likelihood: Callable  # (θ, inputs, targets) → log p(target_h | input_h, θ), one per example
-    log_prior: Callable  # θ → log p(θ)
+    log_likelihood: Callable
+    log_prior: Callable
     num_agents: int = eqx.field(static=True)  # N; 1 for a centralised sampler
 
     def __check_init__(self):

@@ -33,13 +33,17 @@ class State(eqx.Module):
 StateT = TypeVar("StateT", bound=State)
 
 
+PARTS = """`gradient` is a function (keys, θ [agent, param], data) → ∇f_k(θ_k) [agent, param]; `step_size` is
+η > 0, or a `StepSize`. What the others are: docs/api/samplers.md, docs/notation.md."""
+
+
 class Sampler(eqx.Module, Generic[StateT]):
     """Base of all algorithms; subclasses are final."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if cls.__module__.startswith("airbayes.") and cls.__doc__:  # `help` of a class says its equation, too
-            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{sys.modules[cls.__module__].__doc__}"
+            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{PARTS}\n\n{sys.modules[cls.__module__].__doc__}"
 
     @abc.abstractmethod
     def init(self, theta: Float[Array, "agent param"]) -> StateT:

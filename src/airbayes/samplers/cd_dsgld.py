@@ -77,7 +77,7 @@ class CDDSGLD(Sampler[State]):
         ring, radio = network.build_mixing(network.ring(5)), channel.AWGN(snr_db=20.0)
         CDDSGLD(models.FullGradient(posterior), ring, radio, power.Common(), step_size=1e-3)
 
-    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    `posterior` is a `models.Posterior`, or any function f_k: (θ [param], local data) → one number.
     """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]

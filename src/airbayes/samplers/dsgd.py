@@ -30,7 +30,7 @@ class DSGD(Sampler[State]):
 
         DSGD(models.FullGradient(posterior), network.build_mixing(network.ring(5)), step_size=1e-3)
 
-    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    `posterior` is a `models.Posterior`, or any function f_k: (θ [param], local data) → one number.
     """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]

@@ -47,7 +47,7 @@ class DSGHMC(Sampler[MomentumState]):
 
         DSGHMC(models.FullGradient(posterior), network.build_mixing(network.ring(5)), step_size=0.01, friction=10.0)
 
-    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    `posterior` is a `models.Posterior`, or any function f_k: (θ [param], local data) → one number.
     """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]

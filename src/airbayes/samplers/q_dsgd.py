@@ -69,7 +69,7 @@ class QDSGD(Sampler[MemoryState]):
         ring, t = network.build_mixing(network.ring(5)), jnp.full(5, 2)
         QDSGD(models.FullGradient(posterior), ring, t, step_size=1e-3, consensus_step=0.3)
 
-    `gradient` is a function (keys, θ, data) → ∇f_k(θ_k), [agent, param]; `step_size` is η > 0, or a StepSize.
+    `posterior` is a `models.Posterior`, or any function f_k: (θ [param], local data) → one number.
     """
 
     gradient: Callable  # (keys, theta, data) → ∇f_k(θ_k), [agent, param]

@@ -34,7 +34,7 @@ class SGLD(Sampler[State]):
 
         SGLD(models.FullGradient(posterior), step_size=1e-3)
 
-    `gradient` is a function (keys, θ, data) → ∇f, [agent, param]; `step_size` is η > 0, or a StepSize.
+    `posterior` is a `models.Posterior`, or any function f_k: (θ [param], local data) → one number.
     """
 
     gradient: Callable  # (keys, theta, data) → ∇f, [agent, param]
