@@ -85,7 +85,6 @@ def test_blocks_about_files_run_where_these_are(page, tmp_path, monkeypatch):
     if page == "docs/simulator.md":
         assert len(namespace["train"]) == 6 * 20
     if page == "docs/api/samplers.md":
-        assert np.all(namespace["more"][:, -1] == namespace["last"].theta)
         assert np.all(namespace["last"].step == 200)
         assert np.abs(namespace["sampled"].std(0) / np.sqrt(np.diag(namespace["cov"])) - 1).max() < 0.1
     if page == "docs/study.md":
