@@ -48,6 +48,17 @@ def test_an_error_in_one_method_ends_the_run_at_once():
         run_grid(CONFIG, Stops())
 
 
+def test_a_process_that_has_no_results_goes_on_past_finished_methods(tmp_path):
+    """Of several processes the first alone reads what is on disk; the others ended with an IndexError."""
+
+    class HasNone(Journal):
+        def finished(self, cells):
+            return []
+
+    journal = HasNone(tmp_path)
+    assert list(run_variants(Builder(CONFIG), Silent(), journal)) == [[], [], []]
+
+
 def make_poisoned(monkeypatch, error: Exception) -> Builder:
     """The sampler of sgld, between the two others, cannot be made: a plug-in with a mistake in it, say."""
     builder = Builder(CONFIG)

@@ -133,6 +133,8 @@ def run_batch(
 
 def _retell(reporter: Reporter, cells: list[Cell], results: list[CellResult], evaluated: tuple[int, ...]) -> None:
     """What was stored of cells that another process computed, or this one before it was killed."""
+    if not results:  # one of several processes, but not the first
+        return
     for index, step in enumerate(evaluated):
         seen = [{name: values[index].mean() for name, values in result.history.items()} for result in results]
         values = {name: np.array([each[name] for each in seen]) for name in seen[0]}
