@@ -16,7 +16,7 @@ from airbayes.experiment.problem import Metrics
 from airbayes.experiment.results import CellResult, Divergence
 from airbayes.report.files import show_tables, write_report_files
 from airbayes.report.gaussian_figure import gaussian_figure
-from airbayes.report.tables import cells_csv, law_table, snr_tables
+from airbayes.report.tables import cells_csv, law_tables, snr_tables
 
 SNRS = tuple(float(snr) for snr in range(0, 41, 5))
 CONFIG = ExperimentConfig(name="made-up", policies=("common",), evaluations=2, channel=ChannelConfig(snr_db=SNRS))
@@ -135,6 +135,7 @@ def test_no_value_is_cut_at_any_width(dataset, width):
         assert f"{1 + snr / 1000:.3f}" in text
     assert text.count("diverged") == len(SNRS) + 1
     assert (len(tables) == 1) == (width >= 200)
+    assert text.count("DSGLD ") - text.count("CD-DSGLD ") == 3, text  # beside `ideal`, and nowhere else
 
 
 def test_a_negative_snr_has_a_minus(dataset):
@@ -148,9 +149,11 @@ def test_no_number_of_the_exact_law_is_cut(dataset):
     """Of 0.0044 a terminal of 60 columns showed 0.00…"""
     names = ("w2_agent_predicted", "w2_network", "w2_network_predicted", "rhat", "ess")
     console = Console(width=60, record=True, file=io.StringIO())
-    console.print(law_table(dataset.assign(dict.fromkeys(names, dataset.w2_agent * 0 + 0.0044))))
+    for table in law_tables(dataset.assign(dict.fromkeys(names, dataset.w2_agent * 0 + 0.0044)), 60):
+        console.print(table)
     text = console.export_text()
     assert "…" not in text
+    assert text.count("method  topology") == 2, text  # no name is broken: R-hat and ESS stand below
     assert text.count("0.0044") == 2 * 3  # the ring diverged
 
 

@@ -23,7 +23,7 @@ from airbayes.report.faults_figure import faults_figure, has_scenarios
 from airbayes.report.gaussian_figure import gaussian_figure
 from airbayes.report.iterations_figure import iterations_figure
 from airbayes.report.plain import plain_part
-from airbayes.report.tables import cells_csv, law_table, snr_tables
+from airbayes.report.tables import cells_csv, law_tables, snr_tables
 from airbayes.text import percent, plural, printable, true_minus
 
 RHAT_LIMIT = 1.1
@@ -49,7 +49,8 @@ def show_tables(dataset: xr.Dataset, config: ExperimentConfig, console: Console)
         for table in snr_tables(dataset, metric, title, console.width):
             _show(table, console)
     if "w2_agent_predicted" in dataset and float("inf") in dataset.snr_db:
-        _show(law_table(dataset), console)
+        for table in law_tables(dataset, console.width):
+            _show(table, console)
     size = config.network.agents * config.problem.features
     if linear and size > MAX_LAW:
         console.print(f"The samplers' exact laws were left out: N·m = {size:,} is above {MAX_LAW}.")

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import xarray as xr
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -42,6 +43,8 @@ def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list
             table.add_column("ideal" if math.isinf(snrs[index]) else true_minus(f"{snrs[index]:g} dB"), justify="right")
         previous = None
         for (variant, topology), row in entries.items():
+            if not any(row[index].plain for index in shown):  # all that it has stands beside other SNRs
+                continue
             if previous not in (None, variant):
                 table.add_section()
             previous = variant
@@ -90,24 +93,38 @@ def same_law(dataset: xr.Dataset) -> xr.DataArray:
     return (dataset["unit_gain_min"].min("seed") == 1.0).sum("method") > 1  # NaN where there are no gains
 
 
-def law_table(dataset: xr.Dataset) -> Table:
-    """Sampled against exact, for the cells whose law is known in closed form."""
-    table = _table(
-        "method",
-        "topology",
-        "agent",
-        "exact",
-        "network",
-        "exact",
-        "R-hat",
-        "ESS",
-        title="W2 to the true posterior over ideal links, of one agent and of the network average",
-        caption="exact: what the sampler's own stationary law predicts; the samples add a Monte Carlo error",
-    )
+def law_tables(dataset: xr.Dataset, width: int) -> list[Table]:
+    """Sampled against exact, for the cells whose law is known in closed form; what the chains are worth stands in a
+    table of its own where one of all does not fit into `width`."""
+    title = "W2 to the true posterior over ideal links, of one agent and of the network average"
+    caption = "exact: what the sampler's own stationary law predicts; the samples add a Monte Carlo error"
+    rows = _law_rows(dataset)
+    if not rows:
+        return []
+    heads = ("method", "topology", "agent", "exact", "network", "exact", "R-hat", "ESS")
+    whole = _law_table(heads, rows, title, caption)
+    if Console(width=10_000).measure(whole).maximum <= width:
+        return [whole]
+    chains = [(*row[:2], *row[6:]) for row in rows]
+    return [
+        _law_table(heads[:6], [row[:6] for row in rows], title, caption),
+        _law_table((*heads[:2], *heads[6:]), chains, "R-hat and ESS over ideal links", None),
+    ]
+
+
+def _law_table(heads: tuple[str, ...], rows: list[tuple], title: str, caption: str | None) -> Table:
+    table = _table(*heads, title=title, caption=caption)
     for column in table.columns[:2]:  # these give way first
         column.overflow, column.min_width = "fold", 5
     for column in table.columns[2:]:
         column.justify, column.no_wrap = "right", True
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _law_rows(dataset: xr.Dataset) -> list[tuple]:
+    rows = []
     ideal = dataset.sel(snr_db=np.inf)
     for variant in dataset.method.values:
         for topology in dataset.topology.values:
@@ -118,7 +135,7 @@ def law_table(dataset: xr.Dataset) -> Table:
             def mean(name: str, cell: xr.Dataset = cell, digits: str = ".4f") -> str:
                 return format(float(cell[name].mean()), digits)
 
-            table.add_row(
+            row = (
                 Text(short(str(variant))),
                 Text("" if topology == "none" else printable(str(topology), PLACE)),
                 mean("w2_agent"),
@@ -128,7 +145,8 @@ def law_table(dataset: xr.Dataset) -> Table:
                 mean("rhat", digits=".3f") if "rhat" in cell else "",
                 mean("ess", digits=".0f") if "ess" in cell else "",
             )
-    return table
+            rows.append(row)
+    return rows
 
 
 def cells_csv(dataset: xr.Dataset) -> str:
