@@ -73,7 +73,9 @@ def test_samples_are_merged(tmp_path):
 def test_seeds_in_both_parts_must_be_equal_to_the_bit(tmp_path, monkeypatch):
     whole = write_made(tmp_path / "whole", 0, 4)
     a, b = write_made(tmp_path / "a", 0, 3), write_made(tmp_path / "b", 1, 3)
-    assert merge_folders([a, b], tmp_path / "out") == [0, 1, 2, 3]
+    shared = []
+    assert merge_folders([a, b], tmp_path / "out", shared=shared) == [0, 1, 2, 3]
+    assert shared == [1, 2]
     assert_same_folder(tmp_path / "out", whole)
     other = write_made(tmp_path / "other", 2, 2, change=1e-6)
     with pytest.raises(ResultsError, match=r"Seed 2 is in more than one part, with different results \(accuracy"):

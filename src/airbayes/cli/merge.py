@@ -53,14 +53,21 @@ def merge_command(args: list[str]) -> int:
     from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
     from airbayes.experiment.sample_files import FOLDER as SAMPLES
 
-    seeds = merge_folders(list(parsed.folders), out, force=parsed.options.force)
+    shared: list[int] = []
+    seeds = merge_folders(list(parsed.folders), out, force=parsed.options.force, shared=shared)
     console = make_console(parsed.options.quiet)
     console.print(f"{out}: {plural(len(seeds), 'seed')} from {len(parsed.folders)} folders.", markup=False)
+    if shared:
+        console.print(
+            f"{_seeds_are(shared)} in more than one of them, the same to the bit: each counts once. "
+            f"For other seeds run it with --first-seed {seeds[-1] + 1}.",
+            markup=False,
+        )
     missing = sorted(set(range(seeds[0], seeds[-1] + 1)) - set(seeds))
     if missing:
-        listed = ", ".join(map(str, missing))
         console.print(
-            f"Seeds {listed} are missing in between; config.toml names the seeds before the gap, results.nc has all.",
+            f"{_seeds_are(missing)} missing in between; config.toml names the seeds before the gap, "
+            "results.nc has all.",
             markup=False,
         )
     with make_console(parsed.options.quiet, stderr=True).status("drawing figures and the page ..."):
@@ -70,6 +77,10 @@ def merge_command(args: list[str]) -> int:
     console.print(f"Written: {', '.join(written)}", markup=False)
     console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)
     return 0
+
+
+def _seeds_are(seeds: list[int]) -> str:
+    return f"Seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))} {'are' if len(seeds) > 1 else 'is'}"
 
 
 def _write_beside(folder: Path) -> "Beside":

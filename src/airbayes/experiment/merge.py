@@ -5,6 +5,7 @@ experiment run twice, so a difference means other code, other data, or rounding 
 """
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,8 @@ class Part:
     summary: dict[str, Any]
 
 
-def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> list[int]:
-    """Write the union of the parts' seeds to `out`, as one run would have; returns the seeds."""
+def merge_folders(folders: list[Path], out: Path, *, force: bool = False, shared: list[int] | None = None) -> list[int]:
+    """Write the union of the parts' seeds to `out`; returns the seeds. Those of several parts are added to `shared`."""
     if len(folders) < 2:
         raise ResultsError(f"Merging needs two or more results folders; {len(folders)} given.")
     if out.resolve() in [folder.resolve() for folder in folders]:
@@ -70,6 +71,9 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False) -> lis
         check_same_experiment(parts[0], part)
     dataset = merge_datasets([part.dataset for part in parts])
     seeds = [int(seed) for seed in dataset["seed"].values]
+    if shared is not None:
+        count = Counter(int(seed) for part in parts for seed in part.dataset["seed"].values)
+        shared += [seed for seed in seeds if count[seed] > 1]
     config = config_for(parts[0].config, seeds)
     dataset.attrs = merge_attributes([part.dataset.attrs for part in parts]) | {"config_toml": dump_config(config)}
     samples, sample_attributes = merge_samples(parts)
