@@ -186,10 +186,13 @@ def test_w2_of_a_linear_problem_is_told_while_it_runs():
     assert np.unique(list(last.values.values())).size == 2
 
 
-def test_what_was_tracked_is_named_with_how_to_look_at_it(tmp_path):
+@pytest.mark.parametrize(("server", "more"), [(True, ""), (False, "  (first: pip install mlflow)")])
+def test_what_was_tracked_is_named_with_how_to_look_at_it(tmp_path, monkeypatch, server, more):
+    """The extra brings a part of MLflow that has no server: its `mlflow ui` ends with a traceback."""
+    monkeypatch.setattr("airbayes.experiment.tracking.open.find_spec", lambda name: server or None)
     folder = tmp_path / "my run"
     folder.mkdir()
     (folder / "mlflow.db").touch()
     found = tracked_in(["tensorboard", "mlflow"], folder)
-    assert found == {"mlflow.db": f"mlflow ui --backend-store-uri 'sqlite:///{folder}/mlflow.db'"}
+    assert found == {"mlflow.db": f"mlflow ui --backend-store-uri 'sqlite:///{folder}/mlflow.db'{more}"}
     assert tracked_in([], folder) == {}

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from airbayes.experiment.config import ExperimentConfig
@@ -16,6 +17,8 @@ def tracked_in(names: Sequence[str], folder: Path) -> dict[str, str]:
         "tensorboard": ("tensorboard", f"tensorboard --logdir {shlex.quote(str(folder / 'tensorboard'))}"),
         "mlflow": ("mlflow.db", f"mlflow ui --backend-store-uri {shlex.quote(f'sqlite:///{folder}/mlflow.db')}"),
     }
+    if find_spec("flask") is None:  # the extra only writes
+        ways["mlflow"] = (ways["mlflow"][0], f"{ways['mlflow'][1]}  (first: pip install mlflow)")
     return {file: way for name, (file, way) in ways.items() if name in names and (folder / file).exists()}
 
 
