@@ -40,6 +40,7 @@ class StopRequest:
         if self.signal is not None:
             interrupt(number, frame)
         self.signal = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-        said = f"\n{self.signal}: steps under way are finished and saved. Ctrl-C again stops at once.\n"
+        again = "Ctrl-C again" if number == signal.SIGINT else "Ctrl-C"
+        said = f"\n{self.signal}: steps under way are finished and saved. {again} stops at once.\n"
         with suppress(OSError):  # who reads it, such as `tee`, heard Ctrl-C too and may be gone
             os.write(2, said.encode())
