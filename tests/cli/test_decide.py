@@ -71,7 +71,8 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     assert run("decide", str(folder), "--method", "q_dsgd", "--seed", "1") == 0
     text = capsys.readouterr().out
     assert "q_dsgd full 30 dB seed 1, agent 0" in text
-    assert "5 test objects of 3 instances" in text
+    assert "5 test objects of 3 instances, accuracy" in text
+    assert "(the agents:" not in text  # all alike
     assert (
         "cannot be promised, so never answer. 2 validation instances; 5 % needs 92 even without an error"
         in " ".join(text.split())
@@ -80,6 +81,8 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     assert ["prediction", "sets", "lac", "aps", "aps-randomised"] in lines
     assert [line[:3] for line in lines if line[:2] == ["coverage", "of"]] == [["coverage", "of", "class"]] * 3
     content = json.loads((folder / "decisions.json").read_text())
+    held = next(cell["objects"] for cell in content["cells"] if cell["cell"]["method"] == "q_dsgd")
+    assert 3 <= sum(held["test_instances_per_class"]) <= 5  # views of one object differ in class here
     assert len(content["cells"]) == 16
     assert {cell["threshold"]["bound"] for cell in content["cells"]} == {None}  # 0 would read as no errors
     assert {cell["threshold"]["validation_needed"] for cell in content["cells"]} == {92}
@@ -93,6 +96,18 @@ def test_decide_shows_one_cell_and_writes_all(tmp_path, capsys):
     few = "every class is in every set, for 2 validation instances are too few: 90 % needs 9."
     assert f"Sets were to cover 90 %; {few}" in text
     assert "of calibrations" not in text
+
+
+def test_decide_says_how_far_other_agents_are_from_the_one_it_speaks_of(place, tmp_path, capsys):
+    shutil.copytree(place / "run", tmp_path / "run")
+    results = xr.open_dataset(tmp_path / "run" / "results.nc", engine="h5netcdf").load()
+    per_agent = ((*CELL_DIMS, "agent"), np.array([0.81, 0.37, np.nan])[None, None, None, None])
+    write_dataset(tmp_path / "run" / "results.nc", results.assign(accuracy_per_agent=per_agent))
+    assert run("decide", str(tmp_path / "run")) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(the agents: 37.0 % to 81.0 %)." in text
+    count = len(np.unique(make_objects(60).groups[1::2][make_objects(60).label[1::2] == 1]))
+    assert f"coverage of tall ({count})" in text
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,10 @@ def test_the_minute_on_top_says_whether_it_may_answer_alone(tmp_path):
     assert "validation instances; 5 % needs 92 even without an error; at most 14 %" in said
     assert "; at most 14 % wrong answers can be promised (`airbayes decide RUN --max-error 0.14`)." in said
     assert "90 % were wanted" in said
+    assert "Agent 0 is right in" not in said  # the agents are alike
+    for record in run.decisions.values():
+        record["accuracy"], record["accuracy_of_agents"] = 0.8, (0.37, 0.81)
+    assert " Agent 0 is right in 80 % of cases, the agents in 37 to 81 %." in " ".join(summarise(run).findings)
     assert not any("answer alone" in each for each in summarise(small_run()).findings)
 
 

@@ -14,6 +14,8 @@ from airbayes.folders import check_results_folder
 from airbayes.text import plural, printable
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from airbayes.experiment.cells import Cell
 
 USUAL_RATE = 0.05  # of false alarms
@@ -57,8 +59,10 @@ def decide_command(args: list[str]) -> int:
         "RUN/decisions.json for all cells, shown for one.",
         args=args,
     )
+    from airbayes.experiment.dataset import accuracy_of_agents
     from airbayes.experiment.decisions import Promise, decisions, write_decisions
     from airbayes.experiment.prediction_files import read_prediction, stored_predictions
+    from airbayes.experiment.store import read_dataset
     from airbayes.experiment.trained import Wanted, choose
 
     options, folder = given.options, given.run
@@ -76,8 +80,13 @@ def decide_command(args: list[str]) -> int:
     if wanted.agent:
         raise ResultsError(f"--agent {wanted.agent}: predictions are stored of agent 0 only.")
     shown = choose(rows, wanted, folder, "predictions")
-    names = _class_names(folder, read_prediction(folder, shown).test.probabilities.shape[1])
-    found = {row.cell: decisions(read_prediction(folder, row), promise) for row in rows}
+    results = read_dataset(folder)
+    names = _class_names(results, read_prediction(folder, shown).test.probabilities.shape[1])
+    found = {
+        row.cell: decisions(read_prediction(folder, row), promise)
+        | {"accuracy_of_agents": accuracy_of_agents(results, row.cell)}
+        for row in rows
+    }
     if options.strange:
         _measure_strange(folder, shown.cell, options)
     stored = _stored_strange(folder, USUAL_RATE if options.false_alarms is None else options.false_alarms)
@@ -107,10 +116,8 @@ def decide_command(args: list[str]) -> int:
     return 0
 
 
-def _class_names(folder: Path, count: int) -> tuple[str, ...]:
-    from airbayes.experiment.store import read_dataset
-
-    names = tuple(str(read_dataset(folder).attrs.get("class_names", "")).split("\n"))
+def _class_names(results: "xr.Dataset", count: int) -> tuple[str, ...]:
+    names = tuple(str(results.attrs.get("class_names", "")).split("\n"))
     return names if len(names) == count else tuple(f"class {index}" for index in range(count))
 
 

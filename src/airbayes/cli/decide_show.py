@@ -23,14 +23,18 @@ def print_decisions(record: dict, class_names: tuple[str, ...], console: Console
     instances = (
         f" of {plural(objects['test_instances'], 'instance')}" if objects["test_instances"] < objects["test"] else ""
     )
-    console.print(f"{plural(objects['test'], 'test object')}{instances}, accuracy {percent(record['accuracy'], 1)}.")
+    right = f"accuracy {percent(record['accuracy'], 1)}"
+    if record["accuracy_of_agents"] is not None:
+        low, high = record["accuracy_of_agents"]
+        right += f" (the agents: {percent(low, 1)} to {percent(high, 1)})" if high > low else ""
+    console.print(f"{plural(objects['test'], 'test object')}{instances}, {right}.")
     console.print(f"Risk-coverage curve: AURC {curve['aurc']:.4f}, of which {curve['excess_aurc']:.4f} is avoidable.\n")
     console.print(_uncertainty_table(record["uncertainty"]))
     if record["threshold"] is None:
         console.print("No validation objects: no threshold and no prediction sets can be promised.")
     else:
         _print_threshold(record, console)
-        console.print(_set_table(record["sets"], class_names))
+        console.print(_set_table(record["sets"], class_names, objects["test_instances_per_class"]))
         low, high = next(iter(record["sets"].values()))["expected"]
         held = plural(objects["validation_instances"], "validation instance")
         wanted = f"Sets were to cover {percent(record['promise']['coverage'], None)}"
@@ -38,7 +42,7 @@ def print_decisions(record: dict, class_names: tuple[str, ...], console: Console
         means = f"with {held} 90 % of calibrations cover {between} of new objects"
         if all(found["quantile"] is None for found in record["sets"].values()):
             means = why_all_classes(held, record["promise"]["coverage"])
-        console.print(f"{wanted}; {means}.\n")
+        console.print(f"{wanted}; {means}. In brackets: test instances of a class.\n")
     if "strange" in record:
         _print_strange(record["strange"], console)
 
@@ -72,7 +76,7 @@ def _print_threshold(record: dict, console: Console) -> None:
     console.print(f"On the test objects: {share} answered, {error} of the answers wrong.\n")
 
 
-def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
+def _set_table(sets: dict, class_names: tuple[str, ...], instances: list[int]) -> Table:
     """A column for each kind: classes may be many, and a terminal is 80 columns wide."""
     table = Table("prediction sets", box=SIMPLE_HEAD, pad_edge=False)
     for kind in sets:
@@ -83,7 +87,8 @@ def _set_table(sets: dict, class_names: tuple[str, ...]) -> Table:
         table.add_row(name, *(percent(found["share_of_size"][size], 1) for found in sets.values()))
     for place, name in enumerate(class_names):
         held = [found["coverage_per_class"][place] for found in sets.values()]
-        table.add_row(Text(f"coverage of {printable(name, 20)}"), *(percent(value, 1) for value in held))
+        heading = Text(f"coverage of {printable(name, 20)} ({instances[place]:,})")
+        table.add_row(heading, *(percent(value, 1) for value in held))
     return table
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airbayes import __version__
+from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.grid import evaluation_steps
 from airbayes.experiment.results import CellResult
@@ -79,6 +80,17 @@ def to_dataset(config: ExperimentConfig, results: list[CellResult]) -> "xr.Datas
     )
     dataset["snr_db"].attrs = {"units": "dB", "meaning": "P/N0; inf means ideal links"}
     return dataset
+
+
+def accuracy_of_agents(dataset: "xr.Dataset", cell: Cell) -> tuple[float, float] | None:
+    """The least and the greatest of the agents in results.nc; None where the cell has none."""
+    name = "accuracy_per_agent"
+    if name not in dataset:
+        return None
+    key = (cell.variant, cell.topology or NO_TOPOLOGY, IDEAL_SNR if cell.snr_db is None else cell.snr_db, cell.seed)
+    values = dataset[name].sel(dict(zip(CELL_DIMS, key, strict=True))).values
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if len(known) else None
 
 
 def to_summary(config: ExperimentConfig, results: list[CellResult]) -> dict:

@@ -65,6 +65,9 @@ def decisions(predictions: CellPredictions, promise: Promise = USUAL) -> dict:
         "objects": {
             "test": len(test),
             "test_instances": len(np.unique(test.group)),
+            "test_instances_per_class": [
+                len(np.unique(test.group[test.labels == label])) for label in range(test.probabilities.shape[1])
+            ],
             "validation": 0 if validation is None else len(validation),
             "validation_instances": 0 if held is None else len(held),
         },

@@ -16,6 +16,7 @@ from airbayes.report.style import is_radio, short
 from airbayes.text import percent
 
 MAX_PLACES = 4  # graphs named where a method collapses
+APART = 0.05  # of accuracy: agents that differ by less are as good as each other
 
 
 def findings(run: Run) -> list[str]:
@@ -130,12 +131,21 @@ def _decision_findings(run: Run) -> list[str]:
         says += f", with {asked} promised"
     low, high = sets["expected"]
     return [
-        f"May {short(variant)} answer alone ({place}, agent 0)? {says}.",
+        f"May {short(variant)} answer alone ({place}, agent 0)? {says}.{_other_agents(record)}",
         f"Its prediction sets, {sets['mean_size']:.1f} classes on average, hold the truth in "
         f"{percent(sets['coverage'])} of cases; {percent(promise['coverage'])} were wanted, "
         f"{100 * low:.0f} to {percent(high)} are to be expected.",
         *([strange] if strange else []),
     ]
+
+
+def _other_agents(record: dict) -> str:
+    """Promises are those of one agent: where the agents differ, by how much."""
+    low, high = record["accuracy_of_agents"] or (0.0, 0.0)
+    if high - low < APART:
+        return ""
+    own = percent(record["accuracy"])
+    return f" Agent 0 is right in {own} of cases, the agents in {100 * low:.0f} to {percent(high)}."
 
 
 def _linear_findings(run: Run) -> list[str]:

@@ -13,7 +13,7 @@ from airbayes.errors import AirbayesError
 from airbayes.experiment.build import build_graph, build_problem
 from airbayes.experiment.cells import Cell as StudyCell
 from airbayes.experiment.config import UNCONNECTED_METHODS, ExperimentConfig
-from airbayes.experiment.dataset import NO_TOPOLOGY
+from airbayes.experiment.dataset import NO_TOPOLOGY, accuracy_of_agents
 from airbayes.experiment.decisions import decisions
 from airbayes.experiment.prediction_files import read_prediction, stored_predictions
 from airbayes.experiment.scenario import graph_name, own_settings
@@ -128,7 +128,12 @@ class Run:
         try:
             rows = stored_predictions(self.folder)
             first = min((row.seed for row in rows), default=0)
-            return {_place(row.cell): decisions(read_prediction(self.folder, row)) for row in rows if row.seed == first}
+            return {
+                _place(row.cell): decisions(read_prediction(self.folder, row))
+                | {"accuracy_of_agents": accuracy_of_agents(self.dataset, row.cell)}
+                for row in rows
+                if row.seed == first
+            }
         except AirbayesError:  # damaged, or without an order, as NaN confidences are
             return {}
 

@@ -64,7 +64,8 @@ def decisions_section(run: Run) -> Section | None:
             f"Threshold: at most {percent(USUAL.max_error)} wrong answers with probability "
             f"{percent(1 - USUAL.delta)} over the validation objects. Sets: LAC, all classes above one level of "
             f"probability, to hold the truth {percent(USUAL.coverage)} of the time; in brackets, where 90 % of such "
-            "calibrations end. Both assume objects like those of the validation set; every physical object counts once."
+            "calibrations end; what is measured scatters with the test objects besides. Both assume objects like those "
+            "of the validation set; every physical object counts once."
             if promised
             else "",
             f"The tables stay at {show_topology(graphs[0])}, {decibels(snrs[-1])}: "
