@@ -22,9 +22,10 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def check(root: Path, message: str, kept: int, skipped: dict[str, int]) -> None:
-    """Refused with the message; with skip_bad, `kept` objects and these counts."""
-    with pytest.raises(DataError, match=message):
+    """Refused with the message and what helps; with skip_bad, `kept` objects and these counts."""
+    with pytest.raises(DataError, match=message) as refused:
         load(root)
+    assert str(refused.value).count("--skip-bad") == 1
     objects, report = load(root, skip_bad=True)
     assert len(objects) == report.kept == kept
     assert report.skipped == skipped

@@ -68,7 +68,8 @@ class Collector:
             yield
         except DataError as error:
             if not self.options.skip_bad:
-                raise
+                named = " --" in str(error)  # an option that helps, by who knows better or by a guard within this one
+                raise error if named else DataError(f"{error} --skip-bad goes on without it.") from None
             self.skipped[what] += 1
             if len(self.messages) < MAX_MESSAGES:
                 self.messages.append(str(error))

@@ -26,7 +26,8 @@ def reliability_section(run: Run) -> Section | None:
         "over-confident, bars above it too modest; the strip below shows how many answers stand behind each bar.",
         (figure,),
         notes=(
-            "All agents and seeds together."
+            "All agents and seeds together; accuracy and ECE are means over them. One that is too sure and one that is "
+            "too modest cancel in the bars, and not in the ECE."
             + (
                 " Methods with ideal links do not change with the SNR."
                 if len(run.snrs) > 1 and not all(map(is_radio, run.variants))
