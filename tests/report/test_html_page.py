@@ -134,7 +134,8 @@ def test_a_single_snr_is_spoken_of_and_drawn_as_such():
     reliability = reliability_section(run)
     assert reliability is not None
     (note,) = reliability.notes
-    assert note.startswith("All agents and seeds together; accuracy and ECE are means") and "SNR" not in note
+    assert note.startswith("All agents and seeds together; accuracy and ECE are means")
+    assert "SNR" not in note
 
 
 def test_a_linear_run_at_one_snr_says_its_distance_once():
