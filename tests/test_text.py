@@ -1,10 +1,14 @@
 """Text for people."""
 
-from airbayes.text import fitted, percent, plural
+from airbayes.text import fitted, listed, percent, plural
 
 
 def test_one_is_singular_and_many_have_their_thousands_marked():
     assert [plural(count, "cell") for count in (0, 1, 2, 12_345)] == ["0 cells", "1 cell", "2 cells", "12,345 cells"]
+
+
+def test_names_in_a_sentence():
+    assert [listed("abc"[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
 def test_a_share_in_percent_as_asked_for_or_to_a_digit():

@@ -4,6 +4,7 @@ import math
 import re
 import shutil
 import textwrap
+from collections.abc import Iterable
 
 MAX_NAME = 1000  # characters
 
@@ -17,6 +18,12 @@ def printable(text: str, limit: int = 60) -> str:
 def plural(count: int, noun: str) -> str:
     """1 cell, 2 cells, 1,000 cells."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    *first, last = list(names) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def percent(share: float | None, digits: int | None = 0) -> str:

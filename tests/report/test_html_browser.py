@@ -152,6 +152,21 @@ def test_an_axis_has_two_numbers_at_least(browser):
     page.close()
 
 
+def test_powers_of_ten_are_written_alike(browser):
+    """An axis said 10⁵, 10⁴ and 1,000; the pointer 1.2e6 where the table said 1.2·10⁶."""
+    page = browser.new_page()
+    for name in ("tools.js", "scales.js"):
+        page.add_script_tag(path=ASSETS / name)
+    texts = """range => {
+      const { root } = axes(400, 300, { range: [0, 1], ticks: [], label: '' }, { range, log: true });
+      return [...root.querySelectorAll('text')].map(each => each.textContent).filter(text => text);
+    }"""
+    assert page.evaluate(texts, [300, 2e5]) == ["10³", "10⁴", "10⁵"]
+    assert page.evaluate(texts, [0.5, 200]) == ["1", "10", "100"]
+    assert page.evaluate("[1.234e6, -2e-4, 1e-5, 2500].map(format)") == ["1.23·10⁶", "−2·10⁻⁴", "10⁻⁵", "2,500"]
+    page.close()
+
+
 def test_gains_do_not_cover_each_other(browser, tmp_path):
     """Under the circles of a line of twelve stood ρ 1.0ρ 1.0ρ 1.0."""
     run = small_run()
@@ -228,6 +243,7 @@ def test_scores_of_strange_objects_are_chosen_and_read(open_page):
 def test_themes(open_page):
     colour = "getComputedStyle(document.body).backgroundColor"
     dark, light = open_page("small", scheme="dark").page, open_page("small").page
+    assert light.locator("#theme").is_visible()
     assert dark.evaluate(colour) != light.evaluate(colour)
     button = dark.get_by_role("button", name="Theme")
     before = dark.evaluate(colour)
@@ -431,7 +447,7 @@ def test_nothing_is_drawn_over_the_curves_but_crosses_and_names(open_page):
 
 def test_names_of_levels_stand_beside_the_curves(open_page):
     """ "mixed below 1.1" was crossed out by the curves it stood in."""
-    hidden = """() => [...document.querySelectorAll('#mixing svg:has(.level-name)')].map((root) => {
+    hidden = """() => [...document.querySelectorAll(':is(#mixing, #power) svg:has(.level-name)')].map((root) => {
       const { x, y, width, height } = root.querySelector('.level-name').getBBox();
       const inside = (point) => point.x > x && point.x < x + width && point.y > y + 2 && point.y < y + height - 2;
       return [...root.querySelectorAll('.curve')].filter((curve) => {
@@ -440,7 +456,7 @@ def test_names_of_levels_stand_beside_the_curves(open_page):
       }).length;
     })"""
     found = open_page("small").page.evaluate(hidden)
-    assert len(found) == 3
+    assert len(found) == 9
     assert sum(found) == 0
 
 

@@ -11,6 +11,7 @@ from report.html_pages import small_run
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.decisions import decisions
 from airbayes.experiment.prediction_files import read_predictions, write_predictions
+from airbayes.experiment.strange_files import StrangeScores, write_strange
 from airbayes.report.html.runs import read_run
 from airbayes.report.html.sections import SECTIONS
 from airbayes.report.html.sections.decisions import ENOUGH, decisions_section
@@ -45,6 +46,14 @@ def test_curves_and_table_are_those_of_the_first_seed(tmp_path):
     assert len(curve["x"]) > 1  # a curve also of the five test objects here
     assert "NaN" not in json.dumps(figure.spec(), allow_nan=False)
     assert decisions_section in SECTIONS
+    asks = "airbayes decide RUN --strange FILE"
+    assert any(asks in note for note in section.notes)
+    write_strange(
+        folder, {"sign": 5}, {Cell("q_dsgd", None, "full", 30.0, 3): StrangeScores(np.zeros((5, 4)), np.ones((5, 5)))}
+    )
+    section = decisions_section(read_run(folder))
+    assert section is not None
+    assert not any(asks in note for note in section.notes)  # asked and answered
 
 
 def test_the_minute_on_top_says_whether_it_may_answer_alone(tmp_path):

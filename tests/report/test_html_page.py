@@ -30,7 +30,7 @@ from airbayes.network import grid, line, ring
 from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
 from airbayes.report.html.findings import _linear_findings
-from airbayes.report.html.numbers import interval, units_kept
+from airbayes.report.html.numbers import interval, units_kept, value_range
 from airbayes.report.html.sections.accuracy import accuracy_section, scores_section
 from airbayes.report.html.sections.claims import claims_section
 from airbayes.report.html.sections.communication import communication_section
@@ -194,11 +194,29 @@ def test_bands_are_explained_where_there_are_some():
     assert section is not None
     panels = [panel for frame in section.figures[0].frames.values() for panel in frame]
     drawn = any("low" in series for panel in panels for series in panel["series"])
-    assert drawn == ("bands reach" in section.notes[1])
+    assert drawn == ("bands reach" in section.notes[-1])
     run = dataclasses.replace(run, dataset=run.dataset.drop_vars("power_used_mean_per_agent", errors="ignore"))
     section = power_section(run)
     assert section is not None
-    assert section.notes[1] == ""
+    assert section.notes[-1] == ""
+
+
+def test_gains_near_1_where_the_power_is_used_up_are_explained():
+    """The model guessed at 0 dB, and the page drew a gain of 0.995 without a word."""
+    run = small_run()
+    alone = dataclasses.replace(run, dataset=run.dataset.drop_sel(method="cd_dsgld:optimal"))
+    for each, explained in ((run, True), (alone, False)):
+        power, network = power_section(each), network_section(each)
+        assert power is not None
+        assert network is not None
+        assert any("shrink the model" in note for note in power.notes) == explained
+        assert any("has shrunk" in note for note in network.notes) == explained
+
+
+def test_the_axis_of_r_hat_has_no_room_for_what_it_cannot_be():
+    low, high = value_range([1.0, 1.1], 1.0, None, True)
+    assert 0.95 < low < 1
+    assert 1.15 < high < 1.3
 
 
 def test_numbers_and_their_units_stay_on_one_line():
@@ -242,6 +260,11 @@ def test_policy_names_every_script_and_style_and_nothing_else(small):
     assert not [a for _, a in small.tags if "src" in a or not str(a.get("href", "#")).startswith("#")]
 
 
+def test_without_scripts_there_is_no_button_that_does_nothing(small):
+    (button,) = [attrs for tag, attrs in small.tags if tag == "button"]
+    assert "hidden" in button  # the script shows it
+
+
 def test_hostile_names_stay_text():
     text = render_page([hostile_run()])
     page = Page(text)
@@ -263,6 +286,12 @@ def test_diverged_cells_are_shown_as_such():
     assert series["lost"] == ["1 of 1 seed diverged", ""]
     lost = [p for p in page.figures["reliability-0"]["frames"]["0|0"] if "lost" in p]
     assert [panel["method"] for panel in lost] == ["q_dsgd"]
+    over = convergence_section(lost_run())
+    whole = convergence_section(small_run())
+    assert over is not None
+    assert whole is not None
+    assert "A cross: a chain diverged" in over.notes[0]
+    assert "A cross" not in whole.notes[0]
 
 
 def test_collapsed_cells_are_hollow_and_named(small):

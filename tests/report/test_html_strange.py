@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -40,6 +41,11 @@ def test_curves_and_numbers_are_those_of_the_best_link(tmp_path):
     assert float(rows["cd_dsgld:common"].split()[0]) == pytest.approx(0.5, abs=0.1)
     assert "sign (80); known: 200 test objects" in section.notes[0]
     assert "NaN" not in json.dumps(figure.spec(), allow_nan=False)
+
+
+def test_brackets_of_a_table_stay_whole(tmp_path):
+    """(49 %) was cut after its number."""
+    assert re.search(r"<td[^>]*>(<span>)?0\.\d{3} \(\d+\u00a0%\)", render_page([made_run(tmp_path)]))
 
 
 def test_the_curve_is_the_share_found_at_each_share_of_false_alarms():

@@ -64,7 +64,7 @@ def value_range(
     first, last = float(found.min()), float(found.max())
     if log:
         if last <= first * 1.2:
-            first, last = first / 2, last * 2
+            first, last = (first, max(last, first * 1.2)) if low else (first / 2, last * 2)  # R-hat is not 0.5
         factor = (last / first) ** pad
         return [short(first / factor) or first, short(last * factor) or last]
     if last == first:

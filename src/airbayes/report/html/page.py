@@ -15,6 +15,7 @@ from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
 from airbayes.report.html.sections import make_sections
 from airbayes.report.html.summary import Summary, summarise
+from airbayes.text import listed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -74,6 +75,7 @@ def render_page(runs: Sequence[Run]) -> str:
     )
     environment.filters["method_class"] = method_class
     environment.filters["with_code"] = with_code
+    environment.filters["units_kept"] = units_kept
     environment.policies["json.dumps_kwargs"] = {
         "sort_keys": False,
         "allow_nan": False,
@@ -81,7 +83,7 @@ def render_page(runs: Sequence[Run]) -> str:
         "ensure_ascii": False,
     }
     return environment.get_template("page.html").render(
-        title=" and ".join(run.name for run in runs),
+        title=listed(run.name for run in runs),
         parts=parts,
         compared=compared,
         figures=figures,

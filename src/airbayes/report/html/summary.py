@@ -17,7 +17,7 @@ from airbayes.report.html.sections.claims import TONES
 from airbayes.report.paired import MIN_SEEDS
 from airbayes.report.style import is_radio, short
 from airbayes.report.tables import same_law
-from airbayes.text import plural
+from airbayes.text import listed, plural
 
 GAINS = {"optimal": "optimal gains", "common": "common gain"}
 PROBLEMS = {
@@ -196,5 +196,5 @@ def _same_law_words(run: Run) -> str:
     where = "; ".join(
         f"{', '.join(names[:MAX_PLACES])}{' …' * (len(names) > MAX_PLACES)} at {at}" for at, names in places.items()
     )
-    policies = " and ".join(short(variant) for variant in run.variants if variant.startswith("cd_"))
+    policies = listed(short(variant) for variant in run.variants if variant.startswith("cd_"))
     return f"{policies} are one sampler where every gain is 1 ({where}): what they differ by there is chance."

@@ -34,6 +34,7 @@ addEventListener("resize", () => {
 
 const THEMES = ["auto", "light", "dark"];
 const button = document.getElementById("theme");
+button.hidden = false; // without scripts it would do nothing
 function showTheme(name) {
   if (name === "auto") document.documentElement.removeAttribute("data-theme");
   else document.documentElement.setAttribute("data-theme", name);

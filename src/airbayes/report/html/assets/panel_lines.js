@@ -130,7 +130,7 @@ function levelName(text, y, frame, panel, shown) {
   const passed = shown.flatMap((series) => [series.y, series.dotted].filter(Boolean).flatMap((values) => along(series, values, frame, panel.y.log)));
   const places = [-4, 12].flatMap((down) => [box.right - 2 - wide, box.left + 2].map((left) => ({ left, base: y + down })));
   for (const place of places) {
-    const inside = place.base > box.top + 6 && place.base < box.bottom - 2;
+    const inside = place.base >= box.top && place.base < box.bottom - 2;
     const hit = passed.filter(([x, at]) => x > place.left - 5 && x < place.left + wide + 5 && at > place.base - 15 && at < place.base + 6);
     place.covered = inside ? hit.length : Infinity;
   }

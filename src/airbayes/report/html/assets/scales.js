@@ -29,13 +29,8 @@ function ticks(range, count, log) {
   return found;
 }
 
-function tickText(value, log) {
-  if (log && (value >= 1e4 || value < 1e-3)) {
-    const power = Math.floor(Math.log10(value) + 1e-9), front = Number((value / 10 ** power).toPrecision(2));
-    const raised = minus(String(power)).replace(/./g, (sign) => ({ "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" })[sign]);
-    return front === 1 ? `10${raised}` : `${front}·10${raised}`;
-  }
-  return minus(value.toLocaleString("en", { maximumSignificantDigits: 4 }));
+function tickText(value, powers) {
+  return powers ? powerText(value, 2) : minus(value.toLocaleString("en", { maximumSignificantDigits: 4 }));
 }
 
 // The row of each name under an axis: one below where it would run into its neighbour.
@@ -62,9 +57,11 @@ function axes(width, height, x, y) {
     root.append(svg("line", { class: "grid", x1: sx(value), x2: sx(value), y1: box.top, y2: box.bottom }));
     root.append(svg("text", { x: sx(value), y: box.bottom + 15 + 12 * (rows[index] || 0), "text-anchor": "middle", text }));
   }
-  for (const value of ticks(y.range, clamp(Math.floor(height / 42), 2, 6), y.log)) {
+  const levels = ticks(y.range, clamp(Math.floor(height / 42), 2, 6), y.log);
+  const powers = y.log && levels.some((value) => value >= 1e4 || value < 1e-3); // all of an axis, or none
+  for (const value of levels) {
     root.append(svg("line", { class: "grid", x1: box.left, x2: box.right, y1: sy(value), y2: sy(value) }));
-    root.append(svg("text", { x: box.left - 6, y: sy(value) + 4, "text-anchor": "end", text: tickText(value, y.log) }));
+    root.append(svg("text", { x: box.left - 6, y: sy(value) + 4, "text-anchor": "end", text: tickText(value, powers) }));
   }
   root.append(svg("line", { class: "frame", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }));
   root.append(svg("text", { class: "axis-title", x: (box.left + box.right) / 2, y: height - 5, "text-anchor": "middle", text: x.label }));

@@ -19,13 +19,17 @@ const methodClass = (name) =>
 
 const minus = (text) => text.replace(/-/g, "−");
 
+// 2·10⁶, as in the tables.
+function powerText(value, digits) {
+  const [front, power] = value.toExponential(digits - 1).split("e");
+  const raised = minus(String(Number(power))).replace(/./g, (sign) => ({ "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" })[sign]);
+  return Number(front) === 1 ? `10${raised}` : `${minus(String(Number(front)))}·10${raised}`;
+}
+
 function format(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-3)) {
-    const [front, power] = value.toExponential(2).split("e");
-    return minus(`${Number(front)}e${Number(power)}`);
-  }
+  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return powerText(value, 3);
   const rounded = Number(value.toPrecision(3));
   return minus(rounded.toLocaleString("en", { maximumSignificantDigits: 6 }));
 }

@@ -17,6 +17,7 @@ from airbayes.report.style import is_radio, label
 MAX_POINTS = 60  # of a curve
 MAX_FRAMES = 64
 DISTANCE = "Consensus distance"
+FALLEN = " A cross: a chain diverged, and its curve ends there."
 # (variable, variable of the mean prediction, title, log)
 ROWS = (
     ("sample_nll_over_steps", "mean_nll_over_steps", "Loss on test objects (nats)", True),
@@ -85,7 +86,7 @@ def convergence_section(run: Run) -> Section | None:
             else ""
         ),
         (figure,),
-        notes=("; ".join(words) + "." + cap + left_out,),
+        notes=("; ".join(words) + "." + (FALLEN if any("fell" in s for s in lines) else "") + cap + left_out,),
     )
 
 

@@ -10,12 +10,14 @@ from airbayes.report.html.curves import legend
 from airbayes.report.html.numbers import decibels, shorts, value_range
 from airbayes.report.html.parts import Cell, Control, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.html.sections.strange import strange_words
 from airbayes.report.style import is_radio, label
 from airbayes.text import percent
 
 POINTS = 50  # of a curve
 ENOUGH = 25  # objects answered where a curve begins, or half of few: the error among a handful is noise
 MAX_FRAMES = 64
+OTHERS = "Of objects of other classes `airbayes decide RUN --strange FILE` says more, here and in the terminal."
 
 
 def decisions_section(run: Run) -> Section | None:
@@ -72,7 +74,7 @@ def decisions_section(run: Run) -> Section | None:
             "`airbayes decide RUN --topology GRAPH --snr-db SNR` has the others."
             if len(frames) > 1
             else "",
-            "Of objects of other classes `airbayes decide RUN --strange FILE` says more, here and in the terminal.",
+            "" if strange_words(run) else OTHERS,
             "Doubt is the entropy of the answer. Its epistemic part is what more data could remove, its aleatoric part "
             "what lies in the object; a model that knows itself doubts its wrong answers more.",
         ),
@@ -130,10 +132,10 @@ def _table(run: Run, topology: str, snr: float) -> Table:
         rows.append((Cell(label(variant), variant), area, says, answered, wrong, held, size))
     place = f"{show_topology(topology)}, {decibels(snr)}"
     if all(row[2] == "no validation objects" for row in rows):  # columns of dashes would say nothing
-        return Table(f"{place}: on test objects", ("Method", "AURC"), tuple(row[:2] for row in rows))
+        return Table(f"{place}: on test objects", ("method", "AURC"), tuple(row[:2] for row in rows))
     return Table(
         f"{place}: chosen on validation objects, measured on test objects",
-        ("Method", "AURC", "Answers", "answered", "of these wrong", "truth in set (expected)", "classes in set"),
+        ("method", "AURC", "answers", "answered", "of these wrong", "truth in set (expected)", "classes in set"),
         tuple(rows),
         (0, 2),
     )
@@ -152,7 +154,7 @@ def _doubt_table(run: Run, topology: str, snr: float) -> Table:
     return Table(
         f"{show_topology(topology)}, {decibels(snr)}: mean doubt in nats, where the answer is right and wrong",
         (
-            "Method",
+            "method",
             "all: right",
             "all: wrong",
             "epistemic: right",

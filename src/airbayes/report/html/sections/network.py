@@ -11,11 +11,16 @@ from airbayes.report.html.cells import mean
 from airbayes.report.html.numbers import decibels, short, shorts
 from airbayes.report.html.parts import Control, Figure, Panel, Section
 from airbayes.report.html.runs import Run, show_topology
+from airbayes.report.html.sections.power import shrinks
 from airbayes.report.style import label
 from airbayes.text import plural
 
 MAX_AGENTS, MAX_LINKS = 150, 1200  # more is a black disc
 MAX_GRAPHS = 12
+SHRUNK = (
+    "A ring that is nearly full although the power is used up belongs to a model that has shrunk until it fits the "
+    "limit (Power used against the limit)."
+)
 
 
 def network_section(run: Run) -> Section | None:
@@ -62,7 +67,8 @@ def network_section(run: Run) -> Section | None:
         if any(gain is not None and gain > 1.005 for gain in gains)
         else ""
     )
-    notes = [note for note in (each.strip() if controls else "", above, *left_out) if note]
+    shrunk = SHRUNK if controls and shrinks(run) else ""
+    notes = [note for note in (each.strip() if controls else "", shrunk, above, *left_out) if note]
     return Section(
         "network", "The network", text, (Figure("Graphs of the study", frames, 3, controls),), notes=tuple(notes)
     )

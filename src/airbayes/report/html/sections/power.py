@@ -12,6 +12,20 @@ POWER = [
     Metric("rho_mean", "Mean gain ρ", 0.0, None, line=(1.0, "full gain"), per_agent=False, dotted="rho_min"),
 ]
 
+SHRUNK = (
+    "Optimal and truncated gains below 1 shrink the model at every step, until it fits the limit: a mean gain near 1 "
+    "where the power is used up belongs to a model that has shrunk (rms(θ) in the section Over the run)."
+)
+
+
+def shrinks(run: Run) -> bool:
+    """Whether a gain is near 1, but not 1, because the model has shrunk: one gain agreed by all shrinks nothing."""
+    names = [variant for variant in run.variants if variant.startswith("cd_") and not variant.endswith(":common")]
+    if not names or "rho_mean" not in run.dataset:
+        return False
+    found = run.dataset[["rho_mean", "power_used_mean"]].sel({"method": names})
+    return bool(((found.rho_mean > 0.9) & (found.rho_mean < 0.9995) & (found.power_used_mean > 0.9)).any())
+
 
 def power_section(run: Run) -> Section | None:
     policies = [variant for variant in run.variants if variant.startswith("cd_")]
@@ -28,5 +42,9 @@ def power_section(run: Run) -> Section | None:
         "dotted one the most in any block of the run. Where the limit is used up the gain ρ falls below 1, and the "
         "model that arrives is a weaker copy of the one that was sent.",
         (figure,),
-        notes=("Dotted, below: the smallest gain of any agent in any block.", band_words(run, figure)),
+        notes=(
+            SHRUNK if shrinks(run) else "",
+            "Dotted, below: the smallest gain of any agent in any block.",
+            band_words(run, figure),
+        ),
     )

@@ -153,7 +153,7 @@ def _table(cells: dict[str, tuple[StudyCell, StrangeScores]]) -> Table:
         rows.append((Cell(label(variant), variant), *numbers))
     return Table(
         "AUROC, and in brackets the false alarms when 95 % are noticed",
-        ("Method", *HEADS),
+        ("method", *HEADS),
         tuple(rows),
     )
 
