@@ -55,6 +55,8 @@ def test_the_points_of_one_snr_stand_in_the_middle_beside_each_other():
     assert low < 7
     assert high > 12
     assert axes.get_xticks().tolist() == [10.0]
+    far = accuracy_figure(dataset, {"ring": -3.42}).axes[-1]  # beyond the axis of any other graph
+    assert [tick.get_text() for tick in far.get_xticklabels()] == ["10", "\N{MINUS SIGN}3.4"]
     names = [LABELS[name] for name in RADIOS]
     drawn = [np.asarray(line.get_xdata(), float)[0] for line in axes.lines if str(line.get_label()) in names]
     assert len(drawn) == len(set(drawn)) == len(RADIOS)

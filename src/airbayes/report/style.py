@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.text import for_figure, in_lines, plural, printable
+from airbayes.text import for_figure, in_lines, plural, printable, true_minus
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,7 +95,11 @@ def lost_words(dataset: "xr.Dataset") -> str:
 
 
 def around_one_snr(axes: "Axes", snr: float, transition: float | None) -> None:
-    """An axis with room on both sides of its only SNR, and for the predicted transition."""
+    """An axis with room on both sides of its only SNR, and for the predicted transition; a number for each that fits.
+
+    Without its own number a transition could be anywhere: panels of other graphs have other axes.
+    """
     seen = [snr, snr if transition is None else transition]
     axes.set_xlim(min(seen) - 3, max(seen) + 3)
-    axes.set_xticks([snr])
+    ticks = [each for each in dict.fromkeys(seen) if each == snr or abs(each - snr) >= 2]
+    axes.set_xticks(ticks, [true_minus(f"{each:g}" if each == snr else f"{each:.1f}") for each in ticks])
