@@ -534,6 +534,8 @@ def test_different_problems_are_compared_apart():
     section = compare_section([run, make_run(Path("other"), other, run.dataset)])
     assert len(section.figures) == 2
     assert "different problems" in section.text
+    unders = [{panel["under"] for panels in figure.frames.values() for panel in panels} for figure in section.figures]
+    assert unders == [{"PointNet on lidar objects"}, {"a perceptron on overlapping blobs"}]
     together = compare_section([run, lost_run()])
     assert len(together.figures) == 1
     scores = together.tables[1]
@@ -553,6 +555,14 @@ def test_runs_are_compared():
     assert {"run1-accuracy", "run2-accuracy", "compare"} <= set(anchors)
     links = [str(attrs.get("href")) for tag, attrs in page.tags if tag == "a"]
     assert {"#run1-accuracy", "#run2-setup"} <= set(links)
+
+
+def test_a_run_of_faults_alone_says_why_it_has_no_row_among_the_scores():
+    section = compare_section([small_run(), faulty_run()])
+    assert section.notes[1].endswith(f"not in the tables below: {faulty_run().name}.")
+    assert compare_section([small_run(), lost_run()]).notes[1] == ""
+    graphs = [str(row[2]) for row in section.tables[0].rows]
+    assert graphs == ["full, star, ring", "ring; ring, links lost at rate 0.25; ring, links lost at rate 0.5"]
 
 
 def test_compared_runs_with_fault_scenarios_are_scored_on_the_other_graphs():

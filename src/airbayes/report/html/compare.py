@@ -9,8 +9,9 @@ from airbayes.report.html.curves import Metric, curve, spread_name
 from airbayes.report.html.numbers import decibels, value_range
 from airbayes.report.html.parts import Cell, Control, Entry, Figure, Panel, Section, Table
 from airbayes.report.html.runs import Run, show_topology
-from airbayes.report.html.summary import PROBLEMS, glance
+from airbayes.report.html.summary import PROBLEMS, glance, graph_words
 from airbayes.report.style import is_radio, label
+from airbayes.text import listed
 
 CLASS_METRICS = (
     Metric("accuracy", "Accuracy", None, 1.0),
@@ -32,6 +33,11 @@ def compare_section(runs: list[Run]) -> Section:
     found = [_figure(group) for group in groups.values()]
     figures = tuple(figure for figure in found if figure is not None)
     apart = len(groups) > 1
+    if apart:
+        for kind, figure in zip(groups, found, strict=True):
+            for panels in figure.frames.values() if figure is not None else ():
+                for panel in panels:
+                    panel["under"] = PROBLEMS.get(kind, kind)
     return Section(
         "compare",
         "The runs beside each other",
@@ -44,7 +50,7 @@ def compare_section(runs: list[Run]) -> Section:
         ),
         figures,
         tables,
-        notes=(" ".join(_reading(runs, figures)),),
+        notes=(" ".join(_reading(runs, figures)), _faults_only(runs)),
     )
 
 
@@ -62,6 +68,15 @@ def _reading(runs: list[Run], figures: tuple[Figure, ...]) -> list[str]:
     if any(each.get("flat") for each in series):
         found.append("Level lines without marks: ideal links, the same at every SNR.")
     return found
+
+
+def _faults_only(runs: list[Run]) -> str:
+    """Why a run has no row in the table of scores."""
+    names = [run.name for run in runs if run.curves is None]
+    if not names:
+        return ""
+    own = "its own sections" if len(names) == 1 else "their own sections"
+    return f"Scores of fault scenarios are in {own}, not in the tables below: {listed(names)}."
 
 
 def _scores(runs: list[Run]) -> Table | None:
@@ -97,7 +112,7 @@ def _overview(runs: list[Run]) -> Table:
         (
             run.name,
             run.config.problem.kind,
-            ", ".join(map(show_topology, run.topologies[:4])) + ("" if len(run.topologies) <= 4 else ", …"),
+            graph_words(run),
             str(run.seeds),
             f"{run.config.sampling.steps:,}",
         )

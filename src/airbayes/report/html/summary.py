@@ -70,10 +70,16 @@ def _about(run: Run) -> str:
     return f"{problem[0].upper()}{problem[1:]}, {learned}."
 
 
+def graph_words(run: Run) -> str:
+    """The graphs of a run by name, or how many there are. Names of scenarios hold commas."""
+    names = [show_topology(name) for name in run.topologies]
+    if len(names) > MAX_PLACES:
+        return f"{len(names)} graphs or scenarios"
+    return ("; " if any(", " in name for name in names) else ", ").join(names) or "none"
+
+
 def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     config = run.config
-    names = [show_topology(name) for name in run.topologies]
-    graphs = ", ".join(names) if len(names) <= 4 else f"{len(names)} graphs or scenarios"
     snrs = (
         decibels(run.snrs[0]) + (f" to {decibels(run.snrs[-1])}" if len(run.snrs) > 1 else "")
         if run.snrs
@@ -81,7 +87,7 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     )
     facts = [
         ("methods", str(len(run.variants))),
-        ("graphs", graphs or "none"),
+        ("graphs", graph_words(run)),
         ("SNR", snrs),
         ("seeds", str(run.seeds)),
         ("iterations", f"{config.sampling.steps:,}"),
