@@ -44,7 +44,7 @@ COLOURS = {
     "dsgd": "#999999",
     "q_dsgd": "#CC79A7",
     "local_sgld": "#7A5195",
-    "local_sgd": "#BBBBBB",
+    "local_sgd": "#8C5A2B",
     "cd_dsgld:optimal": "#D55E00",
     "cd_dsgld:truncated": "#E69F00",
     "cd_dsgld:common": "#009E73",

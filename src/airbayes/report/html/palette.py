@@ -9,7 +9,7 @@ ON_DARK = {
     "dsgd": "#A8A8A8",
     "q_dsgd": "#E39BC4",
     "local_sgld": "#B892DC",
-    "local_sgd": "#D0D0D0",
+    "local_sgd": "#CDA27A",
     "cd_dsgld:optimal": "#F0803C",
     "cd_dsgld:truncated": "#F0B93A",
     "cd_dsgld:common": "#2CC89A",
