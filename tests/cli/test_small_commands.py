@@ -221,8 +221,11 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
             ["run", "gaussian", "--sampling.stepz", "5"],
             "Unknown option --sampling.stepz. Did you mean --sampling.steps?",
         ),
+        (["run", "gaussian", "--setps", "5"], "Unknown option --setps. Did you mean --sampling.steps? See"),
+        (["run", "gaussian", "--output", "x"], "Did you mean --out? See"),
+        (["run", "gaussian", "--epochs", "5"], "Unknown option --epochs. See"),
         (["run", "gaussian", "--steps", "5"], "Did you mean --sampling.steps? See `airbayes run gaussian --help`."),
-        (["run", "gaussian", "--eta", "5"], "Did you mean --momentum.eta or --sampling.eta? See"),
+        (["run", "gaussian", "--eta", "5"], "Did you mean --sampling.eta or --momentum.eta? See"),
         (["run", "gaussian", "--agents", "5"], "Did you mean --network.agents? See"),
         (["run", "gaussian", "--sampling.steps", "abc"], "error: --sampling.steps: 'abc' is not a whole number."),
         (["run", "gaussian", "--problem.kind", "softmx"], "pointnet. Did you mean softmax?"),
@@ -328,10 +331,10 @@ def test_steps_below_one_are_one_mistake(capsys, tmp_path: Path, monkeypatch):
 
 def test_a_box_that_is_not_known_is_passed_on_whole():
     box = "\x1b[31m╭─ \x1b[1mNew kind ─╮\n│ What is this?  │\n│ ────── │\n│ Try that. │\n╰────╯\x1b[0m\n"
-    assert plain(box, "airbayes run") == "What is this? Try that.\n  See `airbayes run --help`."
+    assert plain(box, "airbayes run", list) == "What is this? Try that.\n  See `airbayes run --help`."
     ascii_box = " Missing argument \n ------ \n  Missing value for argument '--out'. Expected 1 values. \n"
-    assert plain(ascii_box, "airbayes run").startswith("--out needs a value.")
-    assert plain("", "airbayes run").startswith("These words are not understood.")
+    assert plain(ascii_box, "airbayes run", list).startswith("--out needs a value.")
+    assert plain("", "airbayes run", list).startswith("These words are not understood.")
 
 
 def test_what_may_be_left_out_is_none_and_is_read_when_given():

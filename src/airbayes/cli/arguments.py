@@ -12,6 +12,7 @@ import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airbayes.cli.help_options import help_of, options_of
 from airbayes.cli.help_text import own_help
 from airbayes.cli.mistakes import WIDE, columns, plain
 from airbayes.errors import AirbayesError
@@ -31,7 +32,7 @@ def parse(
 
     with_default: dict[str, Any] = {} if default is None else {"default": default}
 
-    def read() -> Arguments:
+    def read(args: list[str]) -> Arguments:
         with _own_rules(), own_help(description):
             return tyro.cli(
                 kind,
@@ -45,7 +46,7 @@ def parse(
     box = io.StringIO()
     try:
         with contextlib.redirect_stderr(box):
-            given = read()
+            given = read(args)
         sys.stderr.write(box.getvalue())  # warnings
         return given
     except SystemExit as end:
@@ -54,8 +55,8 @@ def parse(
     box = io.StringIO()
     # Once more, with room: the words are said as they are in all other errors.
     with columns(WIDE), contextlib.redirect_stderr(box), contextlib.suppress(SystemExit):
-        read()
-    raise AirbayesError(plain(box.getvalue(), prog))
+        read(args)
+    raise AirbayesError(plain(box.getvalue(), prog, lambda: list(options_of(help_of(read)))))
 
 
 def _own_rules() -> "ConstructorRegistry":

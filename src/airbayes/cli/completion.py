@@ -3,15 +3,12 @@
 What can be completed is read from the commands' own help, so it is never behind; a new release needs a new script.
 """
 
-import contextlib
-import io
-import re
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from airbayes.cli.commands import COMMANDS, load_command
-from airbayes.cli.mistakes import columns
+from airbayes.cli.help_options import help_of, lists_of, options_of, subcommands
 from airbayes.errors import AirbayesError
 from airbayes.text import fitted
 
@@ -31,7 +28,6 @@ fish:
   airbayes completion fish \\
     > ~/.config/fish/completions/airbayes.fish
 """
-WIDTH = "129"  # of the help that is read: no option is cut, and boxes do not stand side by side yet
 GRAPHS = ("full", "star", "ring", "line", "grid", "random_geometric", "erdos_renyi", "small_world")  # or CSV files
 
 
@@ -71,7 +67,7 @@ def pages() -> Iterator[Page]:
             yield Page(("completion",), command.summary, {}, ("bash", "zsh", "fish"), False)
             continue
         run = load_command(command)
-        text = _help(run, [])
+        text = help_of(run)
         below = subcommands(text)
         first = tuple(below) or (tuple(PRESETS) if command.name in ("run", "cite") else ())
         if command.name == "plan":
@@ -82,40 +78,5 @@ def pages() -> Iterator[Page]:
         }.get(command.name, {})
         yield Page((command.name,), command.summary, options_of(text) | more, first, not below, lists_of(text))
         for name, summary in below.items():
-            text = _help(run, [name])
+            text = help_of(run, [name])
             yield Page((command.name, name), summary, options_of(text), (), lists=lists_of(text))
-
-
-def _help(run, words: list[str]) -> str:
-    """What a command prints when asked for help."""
-    bytes_ = io.BytesIO()
-    printed = io.TextIOWrapper(bytes_, encoding="utf-8")  # with an encoding that has the boxes `options_of` looks for
-    with columns(WIDTH), contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-        run([*words, "--help"])
-    printed.flush()
-    return bytes_.getvalue().decode()
-
-
-def options_of(text: str) -> dict[str, tuple[str, ...]]:
-    """Options at the beginning of a line of help or of a box in it, with the values in braces after them."""
-    found: dict[str, tuple[str, ...]] = {"--help": ()}
-    for name, rest in _options(text):
-        values = next((v for v in re.findall(r"\{([^{}]+)\}", rest.split("  ")[0]) if v != "None"), "")
-        found[name] = tuple(values.split(",")) if values else ()
-    return found
-
-
-def lists_of(text: str) -> frozenset[str]:
-    """Options that can be followed by several values: they stand in brackets."""
-    return frozenset(name for name, rest in _options(text) if rest.startswith(" ["))
-
-
-def _options(text: str) -> list[tuple[str, str]]:
-    return re.findall(r"(?:^|│) (?:-\w, )?(--[a-z][\w.-]*)([^│\n]*)", text, re.M)
-
-
-def subcommands(text: str) -> dict[str, str]:
-    """Name → summary, from a list under the word `commands:`."""
-    _, _, below = text.partition("commands:\n")
-    lines = below.partition("\n\n")[0].splitlines()
-    return {line.split()[0]: re.split(r"\s{2,}", line.strip())[-1] for line in lines if line.startswith("  ")}

@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 WIDE = "1000"  # columns: no sentence is broken
 RULES = "─-╰╯ "
@@ -31,11 +31,11 @@ def columns(count: str) -> Iterator[None]:
             os.environ["COLUMNS"] = before
 
 
-def plain(box: str, prog: str) -> str:
-    """The message of an error, its fix, and where to read on."""
+def plain(box: str, prog: str, options: Callable[[], list[str]]) -> str:
+    """The message of an error, its fix, and where to read on. `options`: all of the command, asked for if need be."""
     blocks = _blocks(box)
     everything = " ".join(line for block in blocks for line in block)
-    return f"{_message(blocks) or everything or 'These words are not understood.'}\n  See `{prog} --help`."
+    return f"{_message(blocks, options) or everything or 'These words are not understood.'}\n  See `{prog} --help`."
 
 
 def _blocks(box: str) -> list[list[str]]:
@@ -51,10 +51,10 @@ def _blocks(box: str) -> list[list[str]]:
     return found if "╭" in box else found[1:]  # without such characters the title is a block of its own
 
 
-def _message(blocks: list[list[str]]) -> str | None:
+def _message(blocks: list[list[str]], options: Callable[[], list[str]]) -> str | None:
     head = blocks[0][0] if blocks else ""
     if words := re.fullmatch(r"Unrecognized options: (.*)", head):
-        return _unknown(words[1].split(", "), blocks[1:])
+        return _unknown(words[1].split(", "), options)
     if value := re.fullmatch(r"Error parsing (\S+): (.*)", head):
         said = value[2]
         for pattern, better in KINDS:
@@ -72,20 +72,25 @@ def _message(blocks: list[list[str]]) -> str | None:
     return None
 
 
-def _unknown(words: list[str], similar: list[list[str]]) -> str:
+def _unknown(words: list[str], known: Callable[[], list[str]]) -> str:
     options = [word for word in words if word.startswith("-")]
     if not options:
         more = f"{', '.join(map(repr, words))}: more arguments than expected."
         return more + _as_option(words[0])
     if options == ["--set"] and len(words) > 1 and (fix := _as_option(words[1])):
         return f"Unknown option --set.{fix}"
-    known = [line.split()[0] for block in similar for line in block if line.startswith("--")]
-    same = [option for option in known if option.endswith(f".{options[0].lstrip('-')}")]  # without its section
-    meant = f" Did you mean {' or '.join(same)}?" if same else did_you_mean(options[0], known)
-    if not meant and known:
-        meant = f" Did you mean {known[0]}?"
-    named = "option" if len(options) == 1 else "options"
-    return f"Unknown {named} {', '.join(options)}.{meant if len(options) == 1 else ''}"
+    if len(options) > 1:
+        return f"Unknown options {', '.join(options)}."
+    return f"Unknown option {options[0]}.{_meant(options[0], known())}"
+
+
+def _meant(given: str, known: list[str]) -> str:
+    """Which options it may be: whole, or without the section they stand in."""
+    given = given.lstrip("-").lower().replace("_", "-")
+    names = {option: {option[2:], option.rpartition(".")[2].removeprefix("--")} for option in known}
+    near = difflib.get_close_matches(given, {name for both in names.values() for name in both}, n=1)
+    found = [option for option, both in names.items() if near and near[0] in both]
+    return f" Did you mean {' or '.join(found)}?" if found else ""
 
 
 def _as_option(word: str) -> str:
