@@ -135,9 +135,12 @@ def test_malformed_files_name_the_file(tmp_path: Path, content):
         load_config(file)
 
 
-@pytest.mark.parametrize("line", ["kind = linear", "seeds = 3", "snr_db = 10 dB"])
-def test_what_is_not_toml_is_shown_with_its_line(line):
-    with pytest.raises(ConfigError, match=rf"not valid TOML: .*\(at line 2, column \d+\): {line}$"):
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [("kind = linear", '. Text stands in quotes: kind = "linear"'), ("seeds = 3", ""), ("snr_db = 10 dB", "")],
+)
+def test_what_is_not_toml_is_shown_with_its_line(line, fix):
+    with pytest.raises(ConfigError, match=rf"not valid TOML: .*\(at line 2, column \d+\): {line}{fix}$"):
         parse_config(f"seeds = 2\r\n  {line}\nname = 'x'\n")
 
 

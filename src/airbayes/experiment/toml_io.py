@@ -45,7 +45,10 @@ def parse_config(text: str, source: str = "<text>") -> ExperimentConfig:
     except (ValueError, TypeError, RecursionError) as error:  # also numbers of 5,000 digits, and brackets 1,000 deep
         said = str(error)
         if place := re.search(r"\(at line (\d+), column \d+\)$", said):
-            said += ": " + text.split("\n")[int(place[1]) - 1].strip()
+            line = text.split("\n")[int(place[1]) - 1].strip()
+            said += f": {line}"
+            if bare := re.fullmatch(r"([\w.]+)\s*=\s*([^\W\d][\w./-]*)", line):
+                said += f'. Text stands in quotes: {bare[1]} = "{bare[2]}"'
         raise ConfigError(f"{source} is not valid TOML: {printable(said, 200)}") from error
     problems: list[str] = []
     config = _build(ExperimentConfig, table, "", problems)
