@@ -10,8 +10,9 @@ from airbayes.experiment.plan import COLLAPSE_MARGIN, GraphPlan, PointPlan
 from airbayes.power import norm_cap
 from airbayes.report.style import colour
 
-GRAPH_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Colours are the schemes' and the regimes', so graphs have kinds of lines, and from the fifth on lighter ones.
 LINES = ("-", "--", ":", "-.")
+GREYS = ("#222222", "#6E6E6E", "#A0A0A0", "#C4C4C4")
 
 
 def plan_figure(
@@ -34,8 +35,8 @@ def _regimes(
     low, high = min([-9.0, *asked]) - 1, max([39.0, *asked]) + 1  # the edge cuts no marker in half
     snrs = np.linspace(low, high, 101)
     for index, plan in enumerate(graphs):
-        again, place = divmod(index, len(GRAPH_COLOURS))  # more graphs than colours: another kind of line
-        line, dashes = GRAPH_COLOURS[place], LINES[again % len(LINES)]
+        again, place = divmod(index, len(LINES))
+        line, dashes = GREYS[again % len(GREYS)], LINES[place]
         caps = [norm_cap(plan.edge_weight, eta, snr) for snr in snrs]
         axes.plot(snrs, caps, color=line, lw=2, ls=dashes, label=plan.name)
         mine = [point for point in points if point.graph == plan.name]
