@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from report.html_pages import faulty_run, partly_faulty_run
+from report.made_results import made_results, set_accuracy
 from rich.console import Console
 
 from airbayes.experiment.cells import Cell
@@ -37,7 +38,7 @@ def result(method: str, topology: str, snr_db: float | None, value: float | None
     return CellResult(cell, Metrics(dict.fromkeys(names, value), {}, arrays), history)
 
 
-@pytest.mark.parametrize(("rhat", "says"), [(1.3, "in 1 cell (worst 1.30)"), (1.0, "")])
+@pytest.mark.parametrize(("rhat", "says"), [(1.3, "in 1 of 2 sampled cells (worst 1.30)"), (1.0, "")])
 def test_chains_that_have_not_mixed_are_counted(rhat, says):
     ends = [result("dsgld", graph, None, 0.5) for graph in ("full", "star")]
     for each, value in zip(ends, (rhat, 1.01), strict=True):
@@ -136,6 +137,19 @@ def test_no_value_is_cut_at_any_width(dataset, width):
     assert text.count("diverged") == len(SNRS) + 1
     assert (len(tables) == 1) == (width >= 200)
     assert text.count("DSGLD ") - text.count("CD-DSGLD ") == 3, text  # beside `ideal`, and nowhere else
+
+
+def test_an_ece_of_guesses_has_a_star():
+    """The best number of the table was that of the worst model."""
+    made = made_results((0.17, 0.7), (0.003, 0.15), seeds=1, graphs=("full",), snrs=(0.0, 30.0))
+    set_accuracy(made, "cd_dsgld:optimal", 0.8, snr_db=30.0)
+    out = io.StringIO()
+    for metric in ("accuracy", "ece"):
+        (table,) = snr_tables(made, metric, metric, 200)
+        Console(file=out, width=200).print(table)
+    assert out.getvalue().count("*0.003") == 1
+    assert out.getvalue().count("*") == 2  # and the note
+    assert "* a seed is near chance" in out.getvalue()
 
 
 def test_a_negative_snr_has_a_minus(dataset):

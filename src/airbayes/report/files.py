@@ -143,10 +143,11 @@ def _warn_about_mixing(dataset: xr.Dataset, console: Console) -> None:
     poor = int((dataset.rhat > RHAT_LIMIT).sum())
     if poor:
         worst = float(dataset.rhat.max())
+        known = plural(int(dataset.rhat.notnull().sum()), "sampled cell")
         lost = (dataset.status == STATUS_CODES["diverged"]).any()  # then it is too large already
         larger = "" if lost else " or a larger step size"
         console.print(
-            f"R-hat is above {RHAT_LIMIT} in {plural(poor, 'cell')} (worst {worst:.2f}): the chains there have not "
+            f"R-hat is above {RHAT_LIMIT} in {poor:,} of {known} (worst {worst:.2f}): the chains there have not "
             f"mixed. Take more steps{larger} before reading them as samples of the posterior."
         )
 

@@ -12,33 +12,41 @@ from rich.table import Table
 from rich.text import Text
 
 from airbayes.experiment.dataset import CELL_DIMS, STATUS_CODES
+from airbayes.report.chance import collapsed_runs
 from airbayes.report.style import short
 from airbayes.text import for_spreadsheet, printable, true_minus
 
 PLACE = 60  # characters of a graph's name
 EXACT_NOTE = "= every gain was 1 in every block: the law of DSGLD, with other noise"
+CHANCE_NOTE = "* a seed is near chance, where ECE means nothing"
 
 
 def snr_tables(dataset: xr.Dataset, metric: str, title: str, width: int) -> list[Table]:
     """One metric of every cell, the mean over seeds; as many SNRs beside each other as `width` columns allow."""
     snrs = [float(snr) for snr in dataset.snr_db.values]
+    guessing = collapsed_runs(dataset).any("seed") if metric == "ece" else xr.zeros_like(dataset.status).any("seed")
     entries: dict[tuple[str, str], list[Text]] = {}
     for variant in map(str, dataset.method.values):
         for topology in map(str, dataset.topology.values):
             cells = dataset.sel({"method": variant, "topology": topology})
             if (cells.status > 0).any():
-                entries[variant, topology] = [_entry(cells.sel(snr_db=snr), metric) for snr in snrs]
+                vain = guessing.sel({"method": variant, "topology": topology})
+                entries[variant, topology] = [
+                    _entry(cells.sel(snr_db=snr), metric, bool(vain.sel(snr_db=snr))) for snr in snrs
+                ]
     if not entries:
         return []
     names = max(len(short(variant)) for variant, _ in entries)
     column = max(len(entry.plain) for row in entries.values() for entry in row) + 2
     per_table = max(1, (width - names - 14) // max(column, 8))
-    exact = any(entry.plain.endswith("=") for row in entries.values() for entry in row)
+    every = [entry.plain for row in entries.values() for entry in row]
+    notes = [EXACT_NOTE] * any(text.endswith("=") for text in every)
+    notes += [CHANCE_NOTE] * any(text.startswith("*") for text in every)
     tables = []
     for begin in range(0, len(snrs), per_table):
         shown = range(begin, min(begin + per_table, len(snrs)))
         last = shown.stop == len(snrs)
-        table = _table("method", "topology", title=title, caption=EXACT_NOTE if exact and last else None)
+        table = _table("method", "topology", title=title, caption="\n".join(notes) or None if last else None)
         for index in shown:
             table.add_column("ideal" if math.isinf(snrs[index]) else true_minus(f"{snrs[index]:g} dB"), justify="right")
         previous = None
@@ -70,8 +78,8 @@ def _table(*columns: str, title: str, caption: str | None = None) -> Table:
     )
 
 
-def _entry(cell: xr.Dataset, metric: str) -> Text:
-    """The mean over the seeds that did not diverge, and how many did."""
+def _entry(cell: xr.Dataset, metric: str, vain: bool) -> Text:
+    """The mean over the seeds that did not diverge, and how many did; a star where it means nothing."""
     present = cell.status > 0
     if not present.any():
         return Text("")
@@ -81,7 +89,7 @@ def _entry(cell: xr.Dataset, metric: str) -> Text:
     if metric not in cell:
         return Text("–")
     values = cell[metric].where(cell.status == STATUS_CODES["ok"])
-    text = f"{float(values.mean()):.3f}" + (f" ({diverged} div)" if diverged else "")
+    text = "*" * vain + f"{float(values.mean()):.3f}" + (f" ({diverged} div)" if diverged else "")
     exact = "unit_gain_min" in cell and float(cell["unit_gain_min"].min()) == 1.0
     return Text(text + ("=" if exact else " "), style="green" if exact else "")
 
