@@ -149,6 +149,8 @@ def test_an_axis_has_two_numbers_at_least(browser):
         for ratio in (1.09, 1.3, 2.2, 4, 9, 90):
             found = page.evaluate("range => ticks(range, 4, true)", [low, low * ratio])
             assert 2 <= len(found) <= 7, (low, ratio)
+    found = page.evaluate("ticks([0.9, 2.7], 4, true)")  # 1 and 2 alone looked even: 1.79 was read as 1.85
+    assert found == [1, 1.5, 2, 2.5]
     page.close()
 
 

@@ -17,8 +17,8 @@ function ticks(range, count, log) {
         const value = step * 10 ** power;
         if (value >= low * 0.999 && value <= high * 1.001) found.push(value);
       }
-    if (found.length > 1) return found;
-    const even = ticks(range, Math.min(count, 3), false); // less than a decade: even steps
+    if (found.length > 2 || high >= 10 * low) return found;
+    const even = ticks(range, Math.min(count, 4), false); // less than a decade: even steps, which lie uneven
     return even.length > 1 ? even : ticks(range, 6, false); // two numbers at least make a scale
   }
   const rough = (high - low) / count || 1;
