@@ -30,6 +30,7 @@ from airbayes.network import grid, line, ring
 from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
 from airbayes.report.html.findings import _linear_findings
+from airbayes.report.html.glossary import MEANINGS
 from airbayes.report.html.numbers import interval, units_kept, value_range
 from airbayes.report.html.sections.accuracy import accuracy_section, scores_section
 from airbayes.report.html.sections.claims import claims_section
@@ -44,7 +45,7 @@ from airbayes.report.html.sections.reliability import reliability_section
 from airbayes.report.html.sections.setup import setup_section
 from airbayes.report.html.sections.transition import crossing, crossing_words, transition_section
 from airbayes.report.html.summary import _warnings, summarise
-from airbayes.report.style import short
+from airbayes.report.style import LABELS, short
 
 
 class Page(HTMLParser):
@@ -583,6 +584,13 @@ def test_an_edge_list_with_an_at_sign_in_its_name_is_no_scenario(tmp_path):
         assert section is not None
         panels = [panel for frame in section.figures[0].frames.values() for panel in frame]
         assert any("net@home.csv" in panel["title"] for panel in panels), section.title
+
+
+def test_every_method_is_explained():
+    run = small_run()
+    names = {cell.text for cell, _ in summarise(run).names.rows if not isinstance(cell, str)}
+    assert names == {short(name) for name in run.variants}
+    assert set(MEANINGS) == set(LABELS)
 
 
 def test_runs_put_together_with_a_gap_say_their_own_seeds():

@@ -10,6 +10,7 @@ from airbayes.report.claims import GRAPHS, missing_for_claims
 from airbayes.report.faults_figure import NAMES, fault_words
 from airbayes.report.files import RHAT_LIMIT, partition_words, silence_words
 from airbayes.report.html.findings import MAX_PLACES, findings, guessing_runs, mean_at
+from airbayes.report.html.glossary import glossary
 from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.parts import Cell, Table
 from airbayes.report.html.runs import Run, show_topology
@@ -46,6 +47,7 @@ class Summary:
     warnings: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
     glance: Table | None
+    names: Table
 
 
 def summarise(run: Run) -> Summary:
@@ -56,7 +58,9 @@ def summarise(run: Run) -> Summary:
         for each in run.claims
         for name in (f"cd_dsgld:{each.gains}",)
     )
-    return Summary(_about(run), _facts(run), tuple(findings(run)), tuple(_warnings(run)), verdicts, glance(run))
+    return Summary(
+        _about(run), _facts(run), tuple(findings(run)), tuple(_warnings(run)), verdicts, glance(run), glossary(run)
+    )
 
 
 def _about(run: Run) -> str:

@@ -18,7 +18,7 @@ def setup_section(run: Run) -> Section:
     rows = [(title, str(attributes[name]).replace("\n", "; ")) for name, title in SHOWN if name in attributes]
     rows += [line.split(": ", 1) for line in str(attributes.get("environment", "")).splitlines() if ": " in line]
     seeds = [int(seed) for seed in run.dataset.seed.values]
-    rows.append(("seeds", ", ".join(map(str, seeds))))
+    rows.append(("numbers of the seeds", ", ".join(map(str, seeds))))
     config = run.config
     others = [str(seed) for seed in seeds if not 0 <= seed - config.first_seed < config.seeds]  # of runs put together
     which = f" for its own seeds; {', '.join(others)} came from other runs (--seeds, --first-seed)" if others else ""
