@@ -54,9 +54,10 @@ def followed(tmp_path_factory):
                     for line in code.replace("\\\n", " ").splitlines():
                         if line.startswith("airbayes "):
                             run(line, folder)
-        _, load = blocks(ROOT / "docs" / "experiments.md", "python")  # the same kind of run, under another name
+        _, *load = blocks(ROOT / "docs" / "experiments.md", "python")  # the same kind of run, under another name
         (folder / "runs" / "gaussian").symlink_to(folder / "runs" / "first")
-        exec(compile(load, "experiments.md", "exec"), names)
+        for code in load:
+            exec(compile(code, "experiments.md", "exec"), names)
     return folder, names, printed.getvalue()
 
 
@@ -87,5 +88,6 @@ def test_the_kitchen_is_hot(followed):
 def test_a_report_and_predictions_are_there(followed):
     folder, _, printed = followed
     assert (folder / "runs" / "first" / "report.html").stat().st_size > 10_000
+    assert (folder / "mine.pdf").stat().st_size > 5_000
     assert re.search(r"30 objects, \d+ answered \(coverage", printed)  # five of each class
     assert "22.7" in printed  # the transition SNR that the page names
