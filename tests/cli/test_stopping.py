@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from airbayes.cli.go_on import again
 from airbayes.cli.main import main
 from airbayes.cli.stopping import StopRequest
 
@@ -61,3 +62,15 @@ def test_ctrl_c_while_python_clears_up_is_not_lost():
         "try:\n    Clears()\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('heard')"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
+
+
+def test_the_command_that_goes_on_can_be_typed(tmp_path, monkeypatch):
+    """From an environment that is not active, airbayes alone is no command."""
+    (tmp_path / "airbayes").touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "airbayes")])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert again(["quick", "--force"]) == f"{tmp_path / 'airbayes'} run quick"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert again(["quick", "--force"]) == "airbayes run quick"
+    monkeypatch.setattr(sys, "argv", ["/nowhere/__main__.py"])
+    assert again(["quick"]) == "airbayes run quick"

@@ -1,7 +1,6 @@
 """`airbayes run`: read, check, run, write, show."""
 
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from airbayes.cache import cache_programs
 from airbayes.cli.done import UNITS_FAILED, say_done
+from airbayes.cli.go_on import again, how_to_go_on, stopped_where
 from airbayes.cli.hosts import (
     agents_mesh,
     check_alone,
@@ -23,10 +23,10 @@ from airbayes.cli.hosts import (
     leaving_together,
     quieten_libraries,
 )
-from airbayes.cli.launch import launch, stop_with_parent, without_place
+from airbayes.cli.launch import launch, stop_with_parent
 from airbayes.cli.progress import can_draw, make_console
 from airbayes.cli.run_options import RunOptions, check_times, list_presets, load_experiment, parse_run
-from airbayes.errors import AirbayesError, ConfigError, ResultsError
+from airbayes.errors import AirbayesError, ConfigError
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.engines.options import EngineOptions, check_options, check_paths
 from airbayes.experiment.presets import PRESETS
@@ -172,7 +172,7 @@ def _run(
                     if options.json:
                         say_done("complete", folder, [], "it was complete before")
                 return 0
-            with _how_to_go_on(args):
+            with how_to_go_on(args):
                 if engine.on_cluster:
                     from airbayes.cli.sweep import SweepRun
 
@@ -189,7 +189,7 @@ def _run(
                 say_done("stopped", folder, [], stopped.reason)
             timed_out = stopped.reason.startswith(TIME_LIMIT)
             saved = journal.standing() != before  # the first of several processes has the folder, and speaks
-            tell(f"Stopped by {stopped.reason}{_stopped_where(saved, timed_out)}\n  {_again(args)}")
+            tell(f"Stopped by {stopped.reason}{stopped_where(saved, timed_out)}\n  {again(args)}")
             return STOPPED if timed_out else INTERRUPTED
 
 
@@ -211,16 +211,8 @@ def _run_share(
         with locked(folder / ".begin", wait=True):  # one shard begins the run, the others find it begun
             if _begin(config, folder, options, journal) == "complete":
                 return None
-        with _how_to_go_on(args):
+        with how_to_go_on(args):
             return SweepRun(config, journal, engine, progress).run_share()
-
-
-@contextmanager
-def _how_to_go_on(args: list[str]) -> Iterator[None]:
-    try:
-        yield
-    except ResultsError as error:
-        raise ResultsError(f"{error}\n  What was saved before is kept. Then go on with: {_again(args)}") from error
 
 
 def _begin(
@@ -249,20 +241,3 @@ def _show_again(config: ExperimentConfig, folder: Path, console: Console) -> Non
 
     console.print(f"{folder} already holds this experiment, complete. Use --force to run it again.")
     show_results(read_dataset(folder), config, console)
-
-
-def _stopped_where(saved: bool, timed_out: bool) -> str:
-    if saved:
-        return "; everything is saved. Go on with:"
-    if timed_out:
-        return (
-            ", before it had computed anything new: starting and compiling took all of it. What was there before is "
-            "kept. Raise --time-limit in:"
-        )
-    return ", before it had computed anything new. Go on with:"
-
-
-def _again(args: list[str]) -> str:
-    """The command that goes on."""
-    args = without_place(args)
-    return shlex.join(["airbayes", "run", *(arg for arg in args if arg != "--force")])
