@@ -54,3 +54,10 @@ def test_threefry_is_that_of_its_authors():
     for words, expected in cases:
         found = keys_module._threefry(*(jnp.full((1, 1), word) for word in words))
         assert tuple(int(word[0, 0]) for word in found) == expected
+
+
+def test_a_purpose_of_a_users_own_is_a_number_that_no_other_has():
+    own = agent_keys(jax.random.key(3), 11, 1000, 2)
+    assert max(Purpose) < 1000
+    for purpose in Purpose:
+        assert not bool(jnp.any(own == agent_keys(jax.random.key(3), 11, purpose, 2)))

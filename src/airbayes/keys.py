@@ -16,7 +16,7 @@ from airbayes.errors import AirbayesError
 
 
 class Purpose(IntEnum):
-    """What a random number is for; numbers never change, so that streams stay the same."""
+    """What a random number is for; numbers never change, so that streams stay the same. Users' are from 1000 on."""
 
     LANGEVIN = 0  # ξ, the sampler's own Gaussian noise
     CHANNEL = 1  # z, the receiver noise
@@ -31,8 +31,8 @@ class Purpose(IntEnum):
     FALLBACK = 10  # the noise of a receiver that discards its block
 
 
-def step_key(key: Key[Array, ""], step: Int[Array, ""] | int, purpose: Purpose) -> Key[Array, ""]:
-    """The key of one purpose at one step, shared by the whole network."""
+def step_key(key: Key[Array, ""], step: Int[Array, ""] | int, purpose: Purpose | int) -> Key[Array, ""]:
+    """The key of one purpose at one step, shared by the whole network. Purposes of your own: integers from 1000 on."""
     _check_key(key)
     return jax.random.fold_in(jax.random.fold_in(key, step), int(purpose))
 
@@ -49,7 +49,7 @@ def _check_key(key: object) -> None:
 
 
 def agent_keys(
-    key: Key[Array, ""], step: Int[Array, ""] | int, purpose: Purpose, num_agents: int
+    key: Key[Array, ""], step: Int[Array, ""] | int, purpose: Purpose | int, num_agents: int
 ) -> Key[Array, " agent"]:
     """One key per agent, for one purpose at one step."""
     return jax.vmap(jax.random.fold_in, (None, 0))(step_key(key, step, purpose), jnp.arange(num_agents))
