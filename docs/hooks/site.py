@@ -4,7 +4,8 @@
 - A source file that a page links to becomes a page that shows it.
 - Every notebook is run while the site is built, and becomes a page with its output.
 - A page that the navigation does not name is listed under "More".
-- Pairs of numbers in tables, 0.65 / 0.19, are not broken.
+- Pairs of numbers in tables, 0.65 / 0.19, and options, --dry-run, are not broken.
+- Every figure leads to its file; a wide one keeps its size on a phone, and scrolls.
 """
 
 import posixpath
@@ -22,7 +23,11 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 SHOWN = {".py": "python", ".cff": "yaml", ".toml": "toml", "": "text"}
-PAIR = re.compile(r"(?<=[\d%–]) / (?=[\d.–−])|(?<=\d), (?=[+−-]?[\d.]+\])")  # 0.65 / 0.19, [−0.1, 0.2]
+PAIR = re.compile(r"(?<=[\d%–]) / (?=[\d.–−])|(?<=\d), (?=[+−-]?[\d.]+\])|(?<=\d) (?=%)")  # 0.6 / 0.1, [−0.1, 0.2], 9 %
+CODE = re.compile(r"(?<!</span>)<code>[^<]*</code>")  # in a sentence: in blocks a span stands before it
+OPTION = re.compile(r"--[a-z][\w.-]*")
+FIGURE = re.compile(r'<img [^>]*?src="([^":]+\.png)"[^>]*>')
+WIDE = 900  # pixels: several panels beside each other
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -66,6 +71,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.generated_by is not None:  # its links were set when it was made
         return markdown
     return _relink(markdown, f"docs/{page.file.src_uri}", page.file.src_uri)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    def figure(found: re.Match) -> str:
+        file = files.get_file_from_path(posixpath.normpath(posixpath.join(posixpath.dirname(page.url), found[1])))
+        width = 0 if file is None else int.from_bytes(file.content_bytes[16:20], "big")  # of a PNG
+        kind = "figure wide" if width >= WIDE else "figure"
+        return f'<a class="{kind}" href="{found[1]}" title="Full size">{found[0]}</a>'
+
+    html = CODE.sub(lambda code: OPTION.sub(r'<span class="option">\g<0></span>', code[0]), html)
+    return FIGURE.sub(figure, html)
 
 
 def _not_in_nav():

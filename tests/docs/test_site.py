@@ -85,6 +85,19 @@ def test_every_page_is_in_the_navigation(site):
         assert f"notebooks/{notebook.stem}.html" in links
 
 
+def test_figures_lead_to_their_files_and_options_are_not_broken(site):
+    home = (site / "index.html").read_text()
+    assert '<a class="figure wide" href="results/paper/fig2.png" title="Full size"><img ' in home
+    notebook = (site / "notebooks" / "posterior.html").read_text()
+    assert 'class="figure" href="posterior-1.png"' in notebook
+    assert '<code><span class="option">--dry-run</span></code>' in (site / "experiments.html").read_text()
+    for page in site.glob("*.html"):
+        text = page.read_text()
+        assert '<pre><span></span><code><span class="option"' not in text
+        for found in re.findall(r'class="figure[^"]*" href="([^"]+)"', text):
+            assert (page.parent / found).is_file(), (page.name, found)
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_stored_without_output(notebook):
     content = json.loads(notebook.read_text(encoding="utf-8"))
@@ -196,6 +209,8 @@ def test_in_a_browser_nothing_is_fetched_and_nothing_overflows(site):
                 page.goto(f"{home}{name}.html")
                 page.wait_for_load_state("networkidle")
                 assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+                widths = page.eval_on_selector_all(".figure.wide img", "all => all.map(one => one.clientWidth)")
+                assert all(width > 800 for width in widths), name  # its letters are those of a desk
             browser.close()
     finally:
         server.shutdown()
