@@ -166,6 +166,9 @@ def test_powers_of_ten_are_written_alike(browser):
     assert page.evaluate(texts, [300, 2e5]) == ["10³", "10⁴", "10⁵"]
     assert page.evaluate(texts, [0.5, 200]) == ["1", "10", "100"]
     assert page.evaluate("[1.234e6, -2e-4, 1e-5, 2500].map(format)") == ["1.23·10⁶", "−2·10⁻⁴", "10⁻⁵", "2,500"]
+    # The pointer said 0.54 [0.442, 0.588].
+    assert page.evaluate("[0.54, 1, 0, 41234, NaN].map(measured)") == ["0.540", "1.00", "0", "41,200", "–"]
+    assert page.evaluate("[0.4, 10, 0.33333].map(format)") == ["0.4", "10", "0.333"]
     page.close()
 
 

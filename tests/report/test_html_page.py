@@ -611,6 +611,16 @@ def test_gains_above_one_are_explained_where_there_are_such():
         assert any("Optimal gains are above 1" in note for note in section.notes) == explained
 
 
+def test_one_policy_and_one_snr_are_named_beside_the_network():
+    """There is nothing to choose then, and only the colour of the rings said whose gains they are."""
+    run = small_run()
+    for snrs, words in ((run.snrs[-1:], " Here: CD-DSGLD, common gain (ours), 30\u00a0dB."), (run.snrs, " (ours).")):
+        dataset = run.dataset.sel({"snr_db": snrs, "method": ["cd_dsgld:common"]})
+        section = network_section(make_run(SMALL, run.config, dataset))
+        assert section is not None
+        assert section.text.endswith(words)
+
+
 def test_a_run_without_a_network_is_compared_on_every_graph_and_no_name_lacks_a_curve():
     alone, networked = small_run(RESULTS / "paper-sgld-small-step"), small_run()
     assert not alone.topologies

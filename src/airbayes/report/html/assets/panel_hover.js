@@ -57,9 +57,9 @@ function showRows(title, rows, x, y, finger = false) {
 
 function valueText(series, index) {
   if (series.lost && series.lost[index] && series.y[index] === null) return series.lost[index];
-  let text = format(series.y[index]);
-  if (series.low && series.low[index] !== null) text += ` [${format(series.low[index])}, ${format(series.high[index])}]`;
-  if (series.dotted && series.dotted[index] !== null) text += ` (dotted ${format(series.dotted[index])})`;
+  let text = measured(series.y[index]);
+  if (series.low && series.low[index] !== null) text += ` [${measured(series.low[index])}, ${measured(series.high[index])}]`;
+  if (series.dotted && series.dotted[index] !== null) text += ` (dotted ${measured(series.dotted[index])})`;
   if (series.hollow && series.hollow[index]) text += `, ${series.hollow[index]}`;
   if (series.lost && series.lost[index]) text += `, ${series.lost[index]}`;
   return text;

@@ -46,7 +46,7 @@ function drawNetwork(panel, width) {
     const toAgent = panel.at.map((at) => Math.hypot(place(at)[0] - point[0], place(at)[1] - point[1])), agent = nearest(toAgent);
     if (toAgent[agent] <= radius + 5) {
       const rows = [{ method, name: "own weight", text: format(panel.own[agent]) }];
-      if (panel.gain && panel.gain[agent] !== null) rows.push({ method, name: "mean gain ρ", text: format(panel.gain[agent]) });
+      if (panel.gain && panel.gain[agent] !== null) rows.push({ method, name: "mean gain ρ", text: measured(panel.gain[agent]) });
       return showAt(`agent ${agent}`, rows, event);
     }
     const toLink = panel.links.map(([i, j]) => away(place(panel.at[i]), place(panel.at[j]), point)), link = nearest(toLink);

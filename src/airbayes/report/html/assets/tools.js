@@ -26,12 +26,16 @@ function powerText(value, digits) {
   return Number(front) === 1 ? `10${raised}` : `${minus(String(Number(front)))}·10${raised}`;
 }
 
-function format(value) {
+// Three digits. What was set is as short as it was: 10, 0.4. What was measured keeps its zeros: 0.540 [0.442, 0.588].
+function threeDigits(value, atLeast) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e6 || size < 1e-3)) return powerText(value, 3);
   const rounded = Number(value.toPrecision(3));
-  return minus(rounded.toLocaleString("en", { maximumSignificantDigits: 6 }));
+  return minus(rounded.toLocaleString("en", { minimumSignificantDigits: rounded === 0 ? 1 : atLeast, maximumSignificantDigits: 6 }));
 }
+
+const format = (value) => threeDigits(value, 1);
+const measured = (value) => threeDigits(value, 3);
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));

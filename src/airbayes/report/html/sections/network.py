@@ -61,6 +61,8 @@ def network_section(run: Run) -> Section | None:
             "sends, on average after burn-in: a full ring, ρ = 1, is all it wants, a part of it all that its power "
             "allows."
         )
+        alone = ", ".join(control.options[0] for control in controls if len(control.options) == 1)  # no choice to read
+        text += f" Here: {alone}." if alone else ""
     gains = [gain for panels in frames.values() for panel in panels for gain in panel.get("gain", ())]
     above = (
         "Optimal gains are above 1 where an agent with power to spare makes up for its neighbours."
