@@ -71,7 +71,7 @@ function watch(root, frame, panel, shown) {
   const names = new Map(panel.x.ticks || []);
   root.setAttribute("tabindex", "0");
   root.setAttribute("role", "img");
-  root.setAttribute("aria-label", `${panel.title}: ${shown.length} curves. Arrow keys read the values.`);
+  root.setAttribute("aria-label", `${panel.title}: ${shown.length === 1 ? "one curve" : `${shown.length} curves`}. Arrow keys read the values.`);
   const cursor = svg("g", { visibility: "hidden" });
   root.append(cursor);
   let at = stops.length - 1;
