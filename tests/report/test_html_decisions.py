@@ -72,6 +72,18 @@ def test_the_minute_on_top_says_whether_it_may_answer_alone(tmp_path):
     assert not any("answer alone" in each for each in summarise(small_run()).findings)
 
 
+def test_page_and_command_speak_of_the_same_model(tmp_path):
+    """`decide` takes the full graph wherever it stands in the configuration; so do the minute and the tables."""
+    run = read_run(write_made(tmp_path / "made", 3, 2))
+    turned = dataclasses.replace(run, dataset=run.dataset.isel(topology=slice(None, None, -1)))
+    assert turned.topologies[0] == "ring"
+    assert "answer alone (full, 30" in " ".join(summarise(turned).findings)
+    section = decisions_section(turned)
+    assert section is not None
+    assert section.figures[0].controls[0].start == 1
+    assert section.tables[0].caption.startswith("full, 30")
+
+
 def test_runs_without_predictions_have_no_such_section():
     assert decisions_section(small_run()) is None
 

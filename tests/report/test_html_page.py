@@ -296,7 +296,7 @@ def test_diverged_cells_are_shown_as_such():
 
 
 def test_collapsed_cells_are_hollow_and_named(small):
-    assert "CD-DSGLD optimal collapses to near guessing" in small.text
+    assert "CD-DSGLD optimal ends near guessing" in small.text
     panels = small.figures["accuracy-0"]["frames"][""]
     hollow = {s["method"] for p in panels if p["title"].startswith("ECE") for s in p["series"] if any(s["hollow"])}
     assert hollow == {"cd_dsgld:optimal"}
@@ -314,18 +314,20 @@ def test_a_seed_that_guesses_is_counted():
     assert "ring at 0\u00a0dB, 5\u00a0dB, 10\u00a0dB (5 of 8 seeds)." in said
 
     alone = summarise(small_run(RESULTS / "paper-sgld-small-step"))
-    assert "SGLD collapses to near guessing: 1 of 3 seeds." in alone.findings
-    assert not any("Nothing collapsed" in each for each in alone.findings)
+    assert "SGLD ends near guessing: 1 of 3 seeds." in alone.findings
+    assert not any("Nothing ends" in each for each in alone.findings)
     assert alone.glance is not None
     assert alone.glance.rows[0][-1].text.endswith(" *")  # pyright: ignore[reportAttributeAccessIssue]
-    assert "some of these runs guess" in alone.glance.caption
+    assert alone.glance.caption.endswith(
+        "* some of these runs guess; who guesses has a balanced accuracy of 0.30 or less"
+    )
 
 
 def test_guessing_is_judged_by_balanced_accuracy():
     run = small_run()
     rare = run.dataset.assign(accuracy=0 * run.dataset.accuracy + 0.2)  # where one class is most of the test set
     summary = summarise(make_run(SMALL, run.config, rare.assign(balanced_accuracy=0 * rare.accuracy + 0.5)))
-    assert "Nothing collapsed to guessing." in summary.findings
+    assert "Nothing ends near guessing." in summary.findings
     assert not any("guesses" in each for each in summary.findings)
     (claims,) = [table for section in (claims_section(run),) if section for table in section.tables]
     assert {row[4] for row in claims.rows} == {"balanced accuracy", "ECE"}

@@ -7,7 +7,7 @@ from airbayes.experiment.config import ExperimentConfig
 from airbayes.report.files import show_tables
 from airbayes.report.tables import same_law
 
-SAME_LAW = "Rows marked = of one graph and SNR have the same law: what they differ by is chance."
+SAME_LAW = "Scores marked = of one graph have the same law, whatever gains and SNR: what they differ by is chance."
 ONE_SEED = "One seed: differences hold the luck of its data and noise, too. --seeds 5 shows how much that is."
 
 

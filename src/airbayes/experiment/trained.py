@@ -117,13 +117,13 @@ def choose(cells: list[StoredCell], wanted: Wanted, folder: Path, what: str = "s
             if cells
             else f"{folder} has no {what} of any model: all its cells diverged."
         )
-    return min(fitting, key=_rank)
+    return min(fitting, key=lambda each: (*rank(each.cell.variant, each.topology or "", _snr(each)), each.seed))
 
 
-def _rank(stored: StoredCell) -> tuple:
-    variant = stored.cell.variant
+def rank(variant: str, topology: str, snr_db: float) -> tuple:
+    """The least is the one to trust."""
     trust = TRUST.index(variant) if variant in TRUST else len(TRUST)
-    return trust, -_snr(stored), stored.topology != "full", stored.topology or "", stored.seed
+    return trust, -snr_db, topology != "full", topology
 
 
 def _snr(stored: StoredCell) -> float:

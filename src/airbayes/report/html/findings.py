@@ -6,7 +6,6 @@ import numpy as np
 
 from airbayes.experiment.dataset import NO_TOPOLOGY, STATUS_CODES
 from airbayes.experiment.decisions import why_never
-from airbayes.experiment.trained import TRUST
 from airbayes.report.html.numbers import decibels, decimals
 from airbayes.report.html.runs import Run, show_topology
 from airbayes.report.html.sections.faults import worst_faults
@@ -52,9 +51,9 @@ def _class_findings(run: Run) -> list[str]:
     for variant, places in fallen.items():
         where = "; ".join(f"{name}{snrs}" for name, snrs in list(places.items())[:MAX_PLACES])
         more = f"; and {len(places) - MAX_PLACES} more graphs" if len(places) > MAX_PLACES else ""
-        found.append(f"{short(variant)} collapses to near guessing: {where}{more}.")
+        found.append(f"{short(variant)} ends near guessing: {where}{more}.")
     if not fallen and bool((run.dataset.status == STATUS_CODES["ok"]).any()):
-        found.append("Nothing collapsed to guessing.")
+        found.append("Nothing ends near guessing.")
     return found
 
 
@@ -106,15 +105,13 @@ def _collapsed(run: Run) -> dict[str, dict[str, str]]:
 
 def _decision_findings(run: Run) -> list[str]:
     """Whether the method to trust may answer alone, what its prediction sets hold, and what it makes of the strange."""
-    graph, snr = (run.topologies or [NO_TOPOLOGY])[0], run.snrs[-1] if run.snrs else math.inf
-    trusted = sorted(run.variants, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST))
-    records = [(variant, record) for variant in trusted if (record := run.decision(variant, graph, snr))]
     strange = strange_words(run)
-    if not records or records[0][1]["threshold"] is None:
+    if run.trusted is None or run.decisions[run.trusted]["threshold"] is None:
         return [strange] if strange else []
-    variant, record = records[0]
+    variant, graph, snr = run.trusted
+    record = run.decisions[run.trusted]
     threshold, sets, promise = record["threshold"], record["sets"]["lac"], record["promise"]
-    place = "" if run.place(variant, graph) == NO_TOPOLOGY else f"{show_topology(graph)}, "
+    place = "" if graph == NO_TOPOLOGY else f"{show_topology(graph)}, "
     place += decibels(snr) if is_radio(variant) else "ideal links"
     asked = f"at most {percent(promise['max_error'])} wrong answers"
     if threshold["answers"] == "never":

@@ -19,6 +19,7 @@ from airbayes.experiment.prediction_files import read_prediction, stored_predict
 from airbayes.experiment.scenario import graph_name, own_settings
 from airbayes.experiment.store import CONFIG, read_dataset
 from airbayes.experiment.toml_io import load_config
+from airbayes.experiment.trained import rank
 from airbayes.models import pointnet
 from airbayes.network.weights import resolve
 from airbayes.report.chance import accuracy_name, collapse_floor, num_classes
@@ -89,6 +90,10 @@ class Run:
         """Accuracy at or below which a model has collapsed, and its ECE means nothing."""
         return collapse_floor(self.dataset)
 
+    @property
+    def floor_words(self) -> str:
+        return f"{accuracy_name(self.dataset).replace('_', ' ')} of {self.collapse_floor:.2f} or less"
+
     def collapsed(self, cells: Cells) -> np.ndarray:
         """How many of the seeds guess, at each SNR of the cells (or in all, at the one that was chosen)."""
         name = accuracy_name(cells)
@@ -139,6 +144,11 @@ class Run:
 
     def decision(self, variant: str, topology: str, snr: float) -> dict | None:
         return self.decisions.get((variant, self.place(variant, topology), snr if is_radio(variant) else math.inf))
+
+    @cached_property
+    def trusted(self) -> tuple[str, str, float] | None:
+        """Variant, graph and SNR that `airbayes decide` shows, and `predict` takes, where none is named."""
+        return min(self.decisions, key=lambda place: rank(*place), default=None)
 
     def graph(self, topology: str) -> "Graph | None":
         """The graph of a topology of the results; None where its edge list is gone."""

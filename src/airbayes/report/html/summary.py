@@ -114,7 +114,7 @@ def glance(run: Run) -> Table | None:
     graphs, run = "graphs outside the fault scenarios" if run.scenarios else "graphs", run.curves
     ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1]))) if run.snrs else [math.inf]
     mixed = len({is_radio(variant) for variant in run.variants}) > 1  # else a column that says one thing
-    rows, partly = [], False
+    rows, partly, wholly = [], False, False
     for variant in run.variants:
         radio = is_radio(variant)
         numbers = []
@@ -127,6 +127,7 @@ def glance(run: Run) -> Table | None:
                 elif not math.isfinite(value):
                     numbers.append(Cell("diverged", tone="bad"))
                 elif metric == "ece" and guessing == scored > 0:
+                    wholly = True
                     numbers.append(Cell("(guesses)", tone="bad"))
                 else:
                     some = metric == "ece" and guessing > 0
@@ -138,6 +139,7 @@ def glance(run: Run) -> Table | None:
     names = ("method", "links") if mixed else ("method",)
     head = (*names, *(f"{name}, {decibels(snr)}" for snr in ends for _, name in metrics))
     caption = f"Mean over {graphs}, seeds and agents" + ("; * some of these runs guess" if partly else "")
+    caption += f"; who guesses has a {run.floor_words}" if partly or wholly else ""
     return Table(caption, head, tuple(rows), words=tuple(range(len(names))))
 
 

@@ -1,6 +1,5 @@
 """Accuracy and calibration against SNR: the form of the paper's Fig. 2; and the other scores."""
 
-from airbayes.report.chance import accuracy_name
 from airbayes.report.html.curves import Metric, against_snr, band_words, line_words
 from airbayes.report.html.parts import Section
 from airbayes.report.html.runs import Run
@@ -41,8 +40,7 @@ def accuracy_section(run: Run) -> Section | None:
     ):
         notes.append(
             f"Hollow points: {'a seed has' if run.seeds > 1 else 'the run has'} a "
-            f"{accuracy_name(run.dataset).replace('_', ' ')} of {run.collapse_floor:.2f} or less, near guessing; "
-            "a small ECE means nothing there."
+            f"{run.floor_words}, near guessing; a small ECE means nothing there."
         )
     if faults:
         notes.append("The fault scenarios are in the next section.")

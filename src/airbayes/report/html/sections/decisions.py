@@ -26,6 +26,7 @@ def decisions_section(run: Run) -> Section | None:
     graphs, snrs = run.topologies or [NO_TOPOLOGY], run.snrs or [math.inf]
     many = len(graphs)
     graphs = graphs[: max(1, MAX_FRAMES // len(snrs))]
+    first = graphs.index(run.trusted[1]) if run.trusted and run.trusted[1] in graphs else 0
     promised = any(record["threshold"] is not None for record in run.decisions.values())
     frames = {f"{i}|{j}": _panels(run, g, s) for i, g in enumerate(graphs) for j, s in enumerate(snrs)}
     everything = [panel for panels in frames.values() for panel in panels]
@@ -35,7 +36,7 @@ def decisions_section(run: Run) -> Section | None:
     for panel in everything:
         panel["y"]["range"] = limits
     controls = (
-        Control("Graph", tuple(map(show_topology, graphs))),
+        Control("Graph", tuple(map(show_topology, graphs)), first),
         Control("SNR", tuple(map(decibels, snrs)), len(snrs) - 1, slider=True),
     )
     shown = {series["method"] for panel in everything for series in panel["series"]}
@@ -58,7 +59,7 @@ def decisions_section(run: Run) -> Section | None:
             else "Nothing can be promised: that takes validation objects, and this run has none."
         ),
         (figure,),
-        (_table(run, graphs[0], snrs[-1]), _doubt_table(run, graphs[0], snrs[-1])),
+        (_table(run, graphs[first], snrs[-1]), _doubt_table(run, graphs[first], snrs[-1])),
         notes=(
             f"First seed, agent 0. Curves begin where {ENOUGH} objects are answered, or half of them if that is fewer. "
             "AURC is the area under a curve: the mean share of wrong answers over all shares answered, less is better."
@@ -70,7 +71,7 @@ def decisions_section(run: Run) -> Section | None:
             "of the validation set; every physical object counts once."
             if promised
             else "",
-            f"The tables stay at {show_topology(graphs[0])}, {decibels(snrs[-1])}: "
+            f"The tables stay at {show_topology(graphs[first])}, {decibels(snrs[-1])}: "
             "`airbayes decide RUN --topology GRAPH --snr-db SNR` has the others."
             if len(frames) > 1
             else "",

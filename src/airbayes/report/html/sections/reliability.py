@@ -58,7 +58,7 @@ def _panel(run: Run, variant: str, topology: str, snr: float) -> Panel | None:
     tends = "too sure" if gap > 0.02 else "too modest" if gap < -0.02 else "about right"
     guessing, seeds = int(run.collapsed(cells)), int(cells.scored)
     if guessing:
-        tends = "collapsed: it guesses" if guessing == seeds else f"{guessing} of {seeds} seeds guess"
+        tends = "near guessing" if guessing == seeds else f"{guessing} of {seeds} seeds guess"
     return base | {
         "bins": bins,
         "count": shorts(total / total.sum(), 3),
