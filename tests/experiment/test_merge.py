@@ -11,11 +11,13 @@ import xarray as xr
 from experiment.made_folder import STUDY, write_made
 
 from airbayes.errors import ResultsError
+from airbayes.experiment.cells import Cell
 from airbayes.experiment.config import ChannelConfig, NetworkConfig
 from airbayes.experiment.journal import Journal
 from airbayes.experiment.merge import check_same_experiment, merge_folders, read_part
 from airbayes.experiment.sample_files import read_manifest, read_samples
 from airbayes.experiment.store import read_dataset, read_summary, run_lock
+from airbayes.experiment.strange_files import StrangeScores, read_strange, write_strange
 from airbayes.experiment.toml_io import load_config
 
 
@@ -68,6 +70,23 @@ def test_samples_are_merged(tmp_path):
     assert {row.cell for row in rows} == set(expected)
     for row in rows:
         np.testing.assert_array_equal(read_samples(tmp_path / "out", row), expected[row.cell])
+
+
+def test_scores_of_strange_objects_are_merged(tmp_path):
+    """Of the parts that were shown the same classes: scores against others are another measurement."""
+    parts = [write_made(tmp_path / f"part{seed}", seed, 1) for seed in range(3)]
+    for seed, part in enumerate(parts):
+        scores = StrangeScores(np.full((5, 4), 0.1 * seed), np.ones((5, 6)))
+        classes = {"sign": 6} if seed < 2 else {"tram": 6}
+        write_strange(part, classes, {Cell("q_dsgd", None, "full", 30.0, seed): scores})
+    merge_folders(parts, tmp_path / "out")
+    found = read_strange(tmp_path / "out")
+    assert found is not None
+    assert found.classes == {"sign": 6}
+    assert [(cell.seed, round(float(scores.known[0, 0]), 3)) for cell, scores in found.cells.items()] == [
+        (1, 0.1),
+        (0, 0.0),
+    ]
 
 
 def test_seeds_in_both_parts_must_be_equal_to_the_bit(tmp_path, monkeypatch):

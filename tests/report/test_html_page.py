@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from experiment.made_folder import STUDY, write_made
 from report.html_pages import (
     HOSTILE,
     RESULTS,
@@ -24,6 +25,7 @@ from report.html_pages import (
 )
 
 from airbayes.experiment.dataset import STATUS_CODES
+from airbayes.experiment.merge import merge_folders
 from airbayes.experiment.store import read_dataset
 from airbayes.experiment.toml_io import load_config
 from airbayes.network import grid, line, ring
@@ -32,6 +34,7 @@ from airbayes.report.html.compare import compare_section
 from airbayes.report.html.findings import _linear_findings
 from airbayes.report.html.glossary import MEANINGS
 from airbayes.report.html.numbers import interval, units_kept, value_range
+from airbayes.report.html.runs import read_run
 from airbayes.report.html.sections.accuracy import accuracy_section, scores_section
 from airbayes.report.html.sections.claims import claims_section
 from airbayes.report.html.sections.communication import communication_section
@@ -545,6 +548,23 @@ def test_different_problems_are_compared_apart():
     assert scores.head[:2] == ("run", "method")
     assert [row[0] for row in scores.rows] == [run.name] * 3 + [lost_run().name] * 3
     assert "Bands:" in together.notes[0]
+
+
+def test_an_edge_list_is_one_graph_in_every_folder(tmp_path):
+    """Merged results name it by their copy, a run by where it lay; what differs is edges, not paths."""
+    (tmp_path / "roads.csv").write_text("0,1\n1,2\n")
+    network = dataclasses.replace(STUDY.network, topologies=("full", str(tmp_path / "roads.csv")))
+    config = dataclasses.replace(STUDY, network=network)
+    parts = [write_made(tmp_path / f"part{seed}", seed, 1, config) for seed in (0, 1)]
+    merge_folders(parts, tmp_path / "out")
+    section = compare_section([read_run(tmp_path / "out"), read_run(parts[0])])
+    assert [len(panel["series"]) for panel in section.figures[0].frames["0"]] == [4, 4]  # full, roads.csv
+    assert section.tables[-1].rows == (("seeds", "2 → 1"),)
+
+    (tmp_path / "roads.csv").write_text("0,1\n0,2\n")
+    other = write_made(tmp_path / "other", 0, 1, config)
+    changed = compare_section([read_run(parts[0]), read_run(other)]).tables[-1]
+    assert changed.rows == (("network.topologies", "the edges in roads.csv differ"),)
 
 
 def test_runs_are_compared():

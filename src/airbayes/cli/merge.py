@@ -52,6 +52,7 @@ def merge_command(args: list[str]) -> int:
     from airbayes.experiment.merge import merge_folders
     from airbayes.experiment.prediction_files import FOLDER as PREDICTIONS
     from airbayes.experiment.sample_files import FOLDER as SAMPLES
+    from airbayes.experiment.store import STRANGE
 
     shared: list[int] = []
     seeds = merge_folders(list(parsed.folders), out, force=parsed.options.force, shared=shared)
@@ -72,7 +73,7 @@ def merge_command(args: list[str]) -> int:
         )
     with make_console(parsed.options.quiet, stderr=True).status("drawing figures and the page ..."):
         beside = _write_beside(out)
-    folders = [name for name in (PREDICTIONS, SAMPLES) if (out / name).is_dir()]
+    folders = [name for name in (PREDICTIONS, SAMPLES, STRANGE) if (out / name).is_dir()]
     written = ["config.toml", "results.nc", "summary.json", "SHA256SUMS", *beside.names, *folders, beside.page.name]
     console.print(f"Written: {', '.join(written)}", markup=False)
     console.print(f"Report, for your browser: {beside.page}", markup=False, soft_wrap=True)

@@ -21,6 +21,7 @@ from airbayes.experiment.store import (
     CONFIG,
     GRAPHS,
     SUMMARY,
+    changed_edges,
     csv_graphs,
     portable,
     prepare_folder,
@@ -31,6 +32,7 @@ from airbayes.experiment.store import (
     write_diverged,
     write_folder,
 )
+from airbayes.experiment.strange_files import StrangeFolder, read_strange, write_strange
 from airbayes.experiment.toml_io import changed_fields, dump_config, load_config, said
 from airbayes.files import read_limited
 from airbayes.folders import PROGRESS, check_results_folder, check_writable
@@ -78,6 +80,7 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False, shared
     dataset.attrs = merge_attributes([part.dataset.attrs for part in parts]) | {"config_toml": dump_config(config)}
     samples, sample_attributes = merge_samples(parts)
     predictions = merge_predictions(parts)
+    strange = merge_strange(parts)
     summary = merge_summaries([part.summary for part in parts])
     with run_lock(out):
         if prepare_folder(out, config, force=force):
@@ -86,6 +89,8 @@ def merge_folders(folders: list[Path], out: Path, *, force: bool = False, shared
             raise ResultsError(f"{out} holds an unfinished run. Use another --out, or --force to discard it.")
         write_diverged(out, merge_diverged(parts))
         write_folder(out, config, parts[0].graphs, dataset, summary, samples, sample_attributes, predictions)
+        if strange is not None:
+            write_strange(out, strange.classes, strange.cells)
         Journal(out).clear()
     return seeds
 
@@ -108,6 +113,10 @@ def _portable_name(topology: str) -> str:
     return f"{GRAPHS}/{Path(topology).name}" if topology.endswith(".csv") else topology
 
 
+def _portable_cell(cell: Cell) -> Cell:
+    return dataclasses.replace(cell, topology=cell.topology and _portable_name(cell.topology))
+
+
 def check_same_experiment(first: Part, other: Part) -> None:
     """Refuse parts that differ in more than their seeds, naming everything that differs."""
 
@@ -115,11 +124,7 @@ def check_same_experiment(first: Part, other: Part) -> None:
         return dataclasses.replace(config, seeds=1, first_seed=0)
 
     changed = changed_fields(without_seeds(first.config), without_seeds(other.config))
-    changed += [
-        f"network.topologies: the edges in {name} differ"
-        for name in sorted(first.graphs.keys() & other.graphs.keys())
-        if first.graphs[name] != other.graphs[name]
-    ]
+    changed += changed_edges(first.graphs, other.graphs)
     a, b = first.dataset.attrs, other.dataset.attrs
     changed += [
         printable(f"{name}: {_attribute(a.get(name))} → {_attribute(b.get(name))}", 300)
@@ -211,7 +216,7 @@ def merge_samples(parts: list[Part]) -> tuple[dict[Cell, np.ndarray], dict[str, 
         found, rows = read_manifest(part.folder)
         attributes.append(found)
         for row in rows:
-            cell = dataclasses.replace(row.cell, topology=row.topology and _portable_name(row.topology))
+            cell = _portable_cell(row.cell)
             _, known = stored.setdefault(cell, (part, row))
             if known.sha256 != row.sha256:
                 raise ResultsError(f"The samples of {cell} are in more than one part and differ. Merge only one.")
@@ -224,9 +229,19 @@ def merge_predictions(parts: list[Part]) -> dict[Cell, CellPredictions]:
     stored: dict[Cell, tuple[Part, StoredCell]] = {}
     for part in parts:
         for row in stored_predictions(part.folder):
-            cell = dataclasses.replace(row.cell, topology=row.topology and _portable_name(row.topology))
+            cell = _portable_cell(row.cell)
             stored.setdefault(cell, (part, row))  # of a seed in two parts the results agree to the bit, checked before
     return {cell: read_prediction(part.folder, row) for cell, (part, row) in stored.items()}
+
+
+def merge_strange(parts: list[Part]) -> StrangeFolder | None:
+    """Scores of strange objects, of all parts that were shown the same classes as the first that has any."""
+    found = [each for part in parts if (each := read_strange(part.folder)) is not None]
+    if not found:
+        return None
+    alike = [each for each in found if each.classes == found[0].classes]
+    cells = {_portable_cell(cell): scores for each in reversed(alike) for cell, scores in each.cells.items()}
+    return StrangeFolder(found[0].classes, cells)
 
 
 def merge_diverged(parts: list[Part]) -> dict[Cell, np.ndarray]:

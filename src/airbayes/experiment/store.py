@@ -102,6 +102,15 @@ def _changed_graphs(folder: Path, config: ExperimentConfig) -> list[str]:
     ]
 
 
+def changed_edges(first: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    """Edge lists of one name that differ, in words."""
+    return [
+        f"network.topologies: the edges in {name} differ"
+        for name in sorted(first.keys() & other.keys())
+        if first[name] != other[name]
+    ]
+
+
 def read_graphs(config: ExperimentConfig) -> dict[str, bytes]:
     """The edge lists that the configuration names; to be read when a run begins, for they may change meanwhile."""
     return {path.name: read_limited(path, MAX_CSV_BYTES, GraphError) for path in csv_graphs(config)}

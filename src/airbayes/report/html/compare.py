@@ -2,9 +2,13 @@
 
 import dataclasses
 import math
+from pathlib import PurePath
 
 from airbayes.experiment.scenario import graph_name
+from airbayes.experiment.store import GRAPHS, changed_edges, csv_graphs, portable
 from airbayes.experiment.toml_io import changed_fields
+from airbayes.files import read_limited
+from airbayes.network.interop import MAX_CSV_BYTES
 from airbayes.report.html.curves import Metric, curve, spread_name
 from airbayes.report.html.numbers import decibels, value_range
 from airbayes.report.html.parts import Cell, Control, Entry, Figure, Panel, Section, Table
@@ -122,13 +126,21 @@ def _overview(runs: list[Run]) -> Table:
 
 
 def _differences(first: Run, other: Run) -> Table:
-    changed = changed_fields(*(dataclasses.replace(run.config, seeds=run.seeds) for run in (first, other)))
+    changed = changed_fields(*(dataclasses.replace(portable(run.config), seeds=run.seeds) for run in (first, other)))
+    changed += changed_edges(_edges(first), _edges(other))
     rows = [tuple(line.split(": ", 1)) for line in changed[:MAX_DIFFERENCES]] or [("nothing", "the same settings")]
     return Table(f"{first.name} → {other.name}", ("setting", "change"), tuple(rows), words=(0, 1))
 
 
+def _edges(run: Run) -> dict[str, bytes]:
+    """The edge lists of a run by their file names; not those that are gone."""
+    paths = [run.folder / GRAPHS / path.name for path in csv_graphs(run.config)]
+    return {path.name: read_limited(path, MAX_CSV_BYTES) for path in paths if path.is_file()}
+
+
 def _figure(runs: list[Run]) -> Figure | None:
-    topologies = list(dict.fromkeys(name for run in runs for name in run.topologies if graph_name(name) == name))
+    names = [name for run in runs for name in run.topologies if graph_name(name) == name]
+    topologies = list(dict.fromkeys(map(_plain_name, names)))
     metrics = [m for m in (*CLASS_METRICS, *LINEAR_METRICS) if any(m.name in run.dataset for run in runs)]
     frames: dict[str, list[Panel]] = {}
     columns = topologies if len(topologies) <= 4 else topologies[:1]
@@ -166,15 +178,19 @@ def _figure(runs: list[Run]) -> Figure | None:
     )
 
 
+def _plain_name(topology: str) -> str:
+    """An edge list without its folder, which is another one in merged results."""
+    return PurePath(topology).name if topology.endswith(".csv") else topology
+
+
 def _panel(runs: list[Run], topology: str, metric: Metric) -> Panel:
     series = []
     snrs = sorted({snr for run in runs for snr in run.snrs})
     for index, run in enumerate(runs):
+        mine = [name for name in run.topologies if _plain_name(name) == topology]
+        mine = mine if run.topologies else [topology]  # without a network: the same beside every graph
         for variant in run.variants:
-            has_graph = (
-                topology in run.topologies or not run.topologies
-            )  # without a network: the same beside every graph
-            if has_graph and (found := curve(run, variant, topology, metric, metric.name == "ece")):
+            if mine and (found := curve(run, variant, mine[0], metric, metric.name == "ece")):
                 found.pop("dots", None)
                 if "x" not in found and snrs:  # drawn in the kind of line of its run
                     found |= {"x": [snrs[0], snrs[-1]], "plain": True, "flat": True}
