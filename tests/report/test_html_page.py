@@ -25,7 +25,6 @@ from report.html_pages import (
 )
 
 from airbayes.experiment.dataset import STATUS_CODES
-from airbayes.experiment.merge import merge_folders
 from airbayes.experiment.store import read_dataset
 from airbayes.experiment.toml_io import load_config
 from airbayes.network import grid, line, ring
@@ -554,16 +553,16 @@ def test_an_edge_list_is_one_graph_in_every_folder(tmp_path):
     """Merged results name it by their copy, a run by where it lay; what differs is edges, not paths."""
     (tmp_path / "roads.csv").write_text("0,1\n1,2\n")
     network = dataclasses.replace(STUDY.network, topologies=("full", str(tmp_path / "roads.csv")))
-    config = dataclasses.replace(STUDY, network=network)
-    parts = [write_made(tmp_path / f"part{seed}", seed, 1, config) for seed in (0, 1)]
-    merge_folders(parts, tmp_path / "out")
-    section = compare_section([read_run(tmp_path / "out"), read_run(parts[0])])
-    assert [len(panel["series"]) for panel in section.figures[0].frames["0"]] == [4, 4]  # full, roads.csv
-    assert section.tables[-1].rows == (("seeds", "2 → 1"),)
+    config = dataclasses.replace(STUDY, methods=("q_dsgd",), network=network)
+    run = read_run(write_made(tmp_path / "one", 0, 1, config))
+    merged = dataclasses.replace(run, dataset=run.dataset.assign_coords(topology=["full", "graphs/roads.csv"]))
+    section = compare_section([merged, run])
+    assert [len(panel["series"]) for panel in section.figures[0].frames["0"]] == [2, 2]  # full, roads.csv
+    assert section.tables[-1].rows == (("nothing", "the same settings"),)
 
     (tmp_path / "roads.csv").write_text("0,1\n0,2\n")
     other = write_made(tmp_path / "other", 0, 1, config)
-    changed = compare_section([read_run(parts[0]), read_run(other)]).tables[-1]
+    changed = compare_section([run, read_run(other)]).tables[-1]
     assert changed.rows == (("network.topologies", "the edges in roads.csv differ"),)
 
 
