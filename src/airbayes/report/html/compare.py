@@ -105,7 +105,7 @@ def _scores(runs: list[Run]) -> Table | None:
     partly = any("*" in cell.text for _, numbers in rows for cell in numbers.values() if isinstance(cell, Cell))
     graphs = "graphs outside the fault scenarios" if any(run.scenarios for run, _ in found) else "graphs"
     caption = f"Scores of {kind}, mean over {graphs}, seeds and agents" + (
-        "; * some of these runs guess" if partly else ""
+        "; * some of these runs guess: balanced accuracy hardly above chance" if partly else ""
     )
     content = tuple((name, *(numbers.get(column, "–") for column in head)) for name, numbers in rows)
     return Table(caption, ("run", *head), content, words=(0, 1))
