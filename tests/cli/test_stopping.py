@@ -1,14 +1,20 @@
 """The first Ctrl-C asks for an end, the second one is the end."""
 
+import io
 import signal
 import subprocess
 import sys
 
 import pytest
+from rich.live import Live
 
 from airbayes.cli.go_on import again
+from airbayes.cli.live_table import LiveTable
 from airbayes.cli.main import main
+from airbayes.cli.progress import PipeConsole, drawn
+from airbayes.cli.run_state import RunState
 from airbayes.cli.stopping import StopRequest
+from airbayes.experiment.config import ExperimentConfig
 
 
 def test_the_second_ctrl_c_stops_at_once(capfd):
@@ -74,3 +80,20 @@ def test_the_command_that_goes_on_can_be_typed(tmp_path, monkeypatch):
     assert again(["quick", "--force"]) == "airbayes run quick"
     monkeypatch.setattr(sys, "argv", ["/nowhere/__main__.py"])
     assert again(["quick"]) == "airbayes run quick"
+
+
+def test_a_live_table_says_that_it_heard(capfd):
+    """What is written beside a live table is drawn over a moment later, and leaves lines of it behind."""
+    stream = io.StringIO()
+    console = PipeConsole(file=stream, width=100, height=30, force_terminal=True)
+    state = RunState(ExperimentConfig(), [])
+    live = Live(LiveTable(state), console=console, auto_refresh=False)
+    with StopRequest(console=console), drawn(live):
+        signal.raise_signal(signal.SIGINT)
+        live.refresh()
+        assert "Ctrl-C: steps under way are finished and saved. Ctrl-C again stops at once." in stream.getvalue()
+        stream.seek(0)
+        stream.truncate()
+    assert "cells done" in stream.getvalue()
+    assert "steps under way" not in stream.getvalue()  # the picture that stays
+    assert capfd.readouterr().err == ""

@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from airbayes.cli.progress import notice_of
 from airbayes.cli.run_state import COMPILING, DIVERGED, DONE, FAILED, RUNNING, WAITING, CellState, RunState
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.headline import NAMES, shown_names
@@ -55,7 +56,9 @@ class LiveTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         height = options.height or console.size.height
-        yield render(self.state, options.max_width, height)
+        notice = notice_of(console)
+        yield render(self.state, options.max_width, height - len(notice))
+        yield from notice
 
 
 def render(state: RunState, width: int, height: int) -> Group:

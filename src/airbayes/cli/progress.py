@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.text import Text
 
 from airbayes.text import plural, printable
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.live import Live
 
     from airbayes.cli.run_state import RunState
     from airbayes.experiment.cells import Cell
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0  # seconds between plain lines
 
 
-def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
+def make_console(quiet: bool = False, *, stderr: bool = False) -> "PipeConsole":
     """Results go to stdout, progress to stderr. Colours follow NO_COLOR; files get a readable width.
 
     Neither "[red]" nor ":car:" means anything in a text: names of files and classes are shown as they are.
@@ -37,6 +39,9 @@ def make_console(quiet: bool = False, *, stderr: bool = False) -> Console:
 class PipeConsole(Console):
     """A reader that leaves early is told apart from a failure: rich would exit with 1."""
 
+    drawing = False  # a live table, which would soon be drawn over whatever else is written
+    notice = ""  # what is to be said meanwhile, below it
+
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
@@ -44,6 +49,26 @@ class PipeConsole(Console):
 def can_draw(console: Console) -> bool:
     """Whether what is shown can be drawn over; else there are whole lines."""
     return console.is_terminal and not console.is_dumb_terminal and not console.quiet
+
+
+@contextmanager
+def drawn(live: "Live") -> Iterator[None]:
+    """A live table on the screen. Who has something to say meanwhile gives its console a notice."""
+    console = live.console
+    with live:
+        try:
+            if isinstance(console, PipeConsole):
+                console.drawing = True
+            yield
+        finally:
+            if isinstance(console, PipeConsole):
+                console.drawing, console.notice = False, ""  # the last picture stays without it
+
+
+def notice_of(console: Console) -> list[Text]:
+    """The line below a live table, if something is to be said."""
+    words = console.notice if isinstance(console, PipeConsole) else ""
+    return [Text(words, style="yellow", no_wrap=True, overflow="ellipsis")] if words else []
 
 
 @contextmanager
@@ -85,7 +110,7 @@ def _live_table(console: Console, state: "RunState"):
 
     from airbayes.cli.live_table import LiveTable
 
-    return Live(LiveTable(state), console=console, refresh_per_second=4, vertical_overflow="crop")
+    return drawn(Live(LiveTable(state), console=console, refresh_per_second=4, vertical_overflow="crop"))
 
 
 class LineReporter:

@@ -150,7 +150,7 @@ def _run(
 
     tell = lambda text: progress.print(text, markup=False, soft_wrap=True)  # noqa: E731
     mesh = in_all(lambda: agents_mesh(config, options.devices))
-    with StopRequest(options.time_limit) as stop, ExitStack() as held:
+    with StopRequest(options.time_limit, progress) as stop, ExitStack() as held:
         journal = Journal(folder, options.checkpoint_every, stop, tell)
         before = journal.standing()
 

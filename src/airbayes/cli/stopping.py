@@ -6,6 +6,9 @@ import time
 from contextlib import suppress
 from types import FrameType
 
+from rich.console import Console
+
+from airbayes.cli.progress import PipeConsole
 from airbayes.leaving import interrupt
 
 TIME_LIMIT = "its time limit"
@@ -14,7 +17,8 @@ TIME_LIMIT = "its time limit"
 class StopRequest:
     """Used as a context; calling it gives the reason to stop, or None. A second Ctrl-C stops at once."""
 
-    def __init__(self, time_limit_s: float | None = None):
+    def __init__(self, time_limit_s: float | None = None, console: Console | None = None):
+        self.console = console  # where a live table may be drawn
         self.deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
         self.time_limit_s = time_limit_s
         self.signal: str | None = None
@@ -41,6 +45,9 @@ class StopRequest:
             interrupt(number, frame)
         self.signal = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         again = "Ctrl-C again" if number == signal.SIGINT else "Ctrl-C"
-        said = f"\n{self.signal}: steps under way are finished and saved. {again} stops at once.\n"
+        said = f"{self.signal}: steps under way are finished and saved. {again} stops at once."
+        if isinstance(self.console, PipeConsole) and self.console.drawing:
+            self.console.notice = said
+            return
         with suppress(OSError):  # who reads it, such as `tee`, heard Ctrl-C too and may be gone
-            os.write(2, said.encode())
+            os.write(2, f"\n{said}\n".encode())

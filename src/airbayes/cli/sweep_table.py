@@ -8,7 +8,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
-from airbayes.cli.progress import can_draw
+from airbayes.cli.progress import can_draw, drawn, notice_of
 from airbayes.experiment.engines.sweep import Sweep
 
 LINE_EVERY = 10.0  # seconds between plain lines when nothing but steps has changed
@@ -22,8 +22,8 @@ def show_sweep(console: Console) -> Iterator[Callable[[Sweep], None]]:
         yield Lines(console)
         return
     shown: list[Sweep] = []
-    render = lambda: draw(shown[0]) if shown else Table()  # noqa: E731
-    with Live(get_renderable=render, console=console, refresh_per_second=2):
+    render = lambda: Group(draw(shown[0]) if shown else Table(), *notice_of(console))  # noqa: E731
+    with drawn(Live(get_renderable=render, console=console, refresh_per_second=2)):
         yield lambda sweep: shown.append(sweep) if not shown else None
 
 
