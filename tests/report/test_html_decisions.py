@@ -61,7 +61,7 @@ def test_the_minute_on_top_says_whether_it_may_answer_alone(tmp_path):
     for record in run.decisions.values():
         record["threshold"]["least_error"] = 0.1301
     said = " ".join(summarise(run).findings)
-    assert "answer alone (full, 30\N{NO-BREAK SPACE}dB, agent 0)? No, at most 5 % wrong answers" in said
+    assert "answer alone (full, 30\N{NO-BREAK SPACE}dB, first seed, agent 0)? No, at most 5 % wrong answers" in said
     assert "validation instances; 5 % needs 92 even without an error; at most 14 %" in said
     assert "; at most 14 % wrong answers can be promised (`airbayes decide RUN --max-error 0.14`)." in said
     assert "90 % were wanted" in said

@@ -11,7 +11,7 @@ from report.html_pages import HOSTILE, SCRIPT, small_run
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.strange_files import SCORES, StrangeScores, write_strange
 from airbayes.report.html import render_page
-from airbayes.report.html.sections.strange import AT, _noticed, strange_section
+from airbayes.report.html.sections.strange import AT, _noticed, strange_section, strange_words
 
 CELLS = (Cell("cd_dsgld", "common", "full", 30.0, 0), Cell("q_dsgd", None, "full", 30.0, 0))
 
@@ -40,6 +40,13 @@ def test_curves_and_numbers_are_those_of_the_best_link(tmp_path):
     assert float(rows["q_dsgd"].split()[0]) > 0.95  # 30 dB, not 0 dB
     assert float(rows["cd_dsgld:common"].split()[0]) == pytest.approx(0.5, abs=0.1)
     assert "sign (80); known: 200 test objects" in section.notes[0]
+    several = dataclasses.replace(made_run(tmp_path), dataset=small_run().dataset.isel(seed=[0, 0]))
+    section = strange_section(several)
+    assert section is not None
+    assert "at 30\N{NO-BREAK SPACE}dB, seed 0, agent 0" in section.notes[0]  # whose, where there are several
+    assert "for CD-DSGLD common of seed 0, AUROC" in strange_words(several)
+    single = dataclasses.replace(several, dataset=small_run().dataset.isel(seed=[0]))
+    assert "for CD-DSGLD common, AUROC" in strange_words(single)
     assert "NaN" not in json.dumps(figure.spec(), allow_nan=False)
 
 

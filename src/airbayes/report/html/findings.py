@@ -113,6 +113,7 @@ def _decision_findings(run: Run) -> list[str]:
     threshold, sets, promise = record["threshold"], record["sets"]["lac"], record["promise"]
     place = "" if graph == NO_TOPOLOGY else f"{show_topology(graph)}, "
     place += decibels(snr) if is_radio(variant) else "ideal links"
+    place += ", first seed" if run.seeds > 1 else ""
     asked = f"at most {percent(promise['max_error'])} wrong answers"
     if threshold["answers"] == "never":
         held, rate = record["objects"]["validation_instances"], promise["max_error"]

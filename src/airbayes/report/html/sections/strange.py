@@ -52,7 +52,7 @@ def strange_section(run: Run) -> Section | None:
         (figure,),
         (_table(cells),),
         notes=(
-            _about(stored, cells),
+            _about(stored, cells, run.seeds > 1),
             "AUROC is how often a strange object scores higher than a known one: 1 is perfect, 0.5 chance, less "
             "is worse than chance. False alarms are known objects above a threshold "
             "that 95 % of the strange ones exceed.",
@@ -70,10 +70,11 @@ def strange_words(run: Run) -> str:
     if stored is None or not cells:
         return ""
     variant = min(cells, key=lambda name: TRUST.index(name) if name in TRUST else len(TRUST))
-    told = cells[variant][1].told_apart()
+    told, seed = cells[variant][1].told_apart(), cells[variant][0].seed
     best = max(told, key=lambda name: told[name]["auroc"])
+    whose = short_name(variant) + (f" of seed {seed}" if run.seeds > 1 else "")
     return (
-        f"Strange objects: {NAMES[best].partition(':')[0]} tells them best for {short_name(variant)}, AUROC "
+        f"Strange objects: {NAMES[best].partition(':')[0]} tells them best for {whose}, AUROC "
         f"{told[best]['auroc']:.2f} (0.5 is chance); to notice 95 % of them costs false alarms on "
         f"{percent(told[best]['false_alarms_at_95'])} of known objects."
     )
@@ -158,15 +159,16 @@ def _table(cells: dict[str, tuple[StudyCell, StrangeScores]]) -> Table:
     )
 
 
-def _about(stored: StrangeFolder, cells: dict[str, tuple[StudyCell, StrangeScores]]) -> str:
+def _about(stored: StrangeFolder, cells: dict[str, tuple[StudyCell, StrangeScores]], several: bool) -> str:
     counted = [f"{printable(name, 40)} ({count:,})" for name, count in stored.classes.items()]
     more = [f"{len(counted) - MAX_CLASSES} more classes"] if len(counted) > MAX_CLASSES else []
     (cell, scores), *_ = cells.values()
     graph = "" if cell.topology is None else f", {show_topology(cell.topology)} graph"
     snr = "" if cell.snr_db is None else f" at {decibels(cell.snr_db)}"
+    seed = f", seed {cell.seed}" if several else ""
     return (
         f"Never learned: {', '.join(counted[:MAX_CLASSES] + more)}; known: {scores.known.shape[1]:,} test objects. "
-        f"Best link of each method{graph}{snr}, agent 0, stored samples of θ. One θ, as an optimiser has, cannot "
+        f"Best link of each method{graph}{snr}{seed}, agent 0, stored samples of θ. One θ, as an optimiser has, cannot "
         "disagree with itself: its mutual information is 0 and tells nothing. No threshold promises anything about "
         "classes that were not tried."
     )
