@@ -99,6 +99,9 @@ def _own_fields(cls: griffe.Class) -> dict[str, griffe.Attribute]:
     """What the class itself declares with a type; properties and class variables are no fields."""
     if not (_is_dataclass(cls) or _bases(cls)):
         return {}
+    for name, member in cls.members.items():
+        if isinstance(member, griffe.Attribute):
+            _return_to_declaration(member, name, cls)
     return {
         name: member
         for name, member in cls.members.items()
@@ -109,6 +112,17 @@ def _own_fields(cls: griffe.Class) -> dict[str, griffe.Attribute]:
         and not ("class-attribute" in member.labels and "instance-attribute" not in member.labels)
         and re.match(rf"\s*{re.escape(name)}\s*:", _line(member))
     }
+
+
+def _return_to_declaration(member: griffe.Attribute, name: str, cls: griffe.Class) -> None:
+    """Where a constructor assigns `self.name`, griffe tells that line; what is said stands at the declaration."""
+    declaration = re.compile(rf"\s*{re.escape(name)}\s*:")
+    if member.annotation is None or declaration.match(_line(member)):
+        return
+    for number in range(cls.lineno or 1, (member.lineno or 1)):
+        if declaration.match(_line(member, number)):
+            member.lineno = member.endlineno = number
+            return
 
 
 def _arguments(field: griffe.Attribute) -> dict[str, griffe.Expr | str]:

@@ -158,6 +158,15 @@ def test_fields_are_explained_by_the_comments_beside_them(site):
     text = text_of(site / "api" / "samplers.html")
     assert "receiver: what it does about impulses and jammers; None trusts every block" in text
     assert "step_size: StepSize | ArrayLike" in text  # what may be passed, not what is kept
+    radio = text_of(site / "api" / "radio.html")  # where a constructor is written too
+    assert re.search(r"jammed: .*, how many receivers hear it, from the first on", radio)
+
+
+def test_columns_in_docstrings_stay_columns(site):
+    """Lines of a table that are not indented run together into one sentence."""
+    for page in sorted((site / "api").glob("*.html")):
+        for paragraph in re.findall(r"<p>(.*?)</p>", page.read_text(encoding="utf-8"), re.S):
+            assert not re.search(r"\S {3,}\S", paragraph), f"{page.name}: indent {paragraph!r} by four"
 
 
 def test_what_samplers_tell_is_in_the_reference():

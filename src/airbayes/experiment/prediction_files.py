@@ -1,7 +1,7 @@
 """What every cell predicted for the objects held out, on disk: one .npz per cell and a manifest with checksums.
 
-predictions/manifest.json        which file belongs to which cell, sha256 of each
-predictions/<cell>.npz           test_* and, where there is a validation set, validation_*: the arrays of a Part
+    predictions/manifest.json        which file belongs to which cell, sha256 of each
+    predictions/<cell>.npz           test_* and, where there is a validation set, validation_*: the arrays of a Part
 
 The predictions are those of agent 0, first chain. No point of any object is stored: `Part.index` says where it is.
 """
@@ -27,7 +27,7 @@ MOST_BYTES, MOST_MANIFEST = 2**30, 64 * 2**20  # of one cell's arrays, and of th
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """CellPredictions for the objects of one set, in the set's order."""
+    """Predictions for the objects of one set, in the set's order."""
 
     probabilities: Float[np.ndarray, "object cls"]  # f32, mean over samples; of an optimiser, of its last iterate
     labels: Int[np.ndarray, " object"]

@@ -1,7 +1,9 @@
-"""How uncertain a prediction is, in nats, and how much of that the parameters are to blame for.
+"""How uncertain a prediction is, and how much of that the parameters are to blame for.
 
-H(p) = −Σ_c p_c log p_c             total uncertainty
-I    = H(mean_s p_s) − mean_s H(p_s)   what knowing θ would remove (epistemic)
+    H(p) = −Σ_c p_c log p_c             total uncertainty
+    I    = H(mean_s p_s) − mean_s H(p_s)   what knowing θ would remove (epistemic)
+
+All of it in nats.
 """
 
 import jax.numpy as jnp

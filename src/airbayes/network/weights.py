@@ -1,8 +1,10 @@
 """Edge weights w of the mixing matrix W = I − L_w.
 
-best constant  w = 2/(λ_1 + λ_{N−1}), the single weight with the smallest second |eigenvalue|
-max-degree     w = 1/(1 + max_k deg_k)
-Metropolis     w_ij = 1/(1 + max(deg_i, deg_j)), one per edge
+    best constant  w = 2/(λ_1 + λ_{N−1}), the single weight with the smallest second |eigenvalue|
+    max-degree     w = 1/(1 + max_k deg_k)
+    Metropolis     w_ij = 1/(1 + max(deg_i, deg_j)), one per edge
+
+The first two are one weight for all edges, as CD-DSGLD needs.
 """
 
 import difflib

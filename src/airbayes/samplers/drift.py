@@ -1,8 +1,10 @@
-"""The drift: how a gradient becomes a move. It acts on each agent's whole gradient g = ∇f_k(θ_k).
+"""The drift: how a gradient becomes a move.
 
-plain    g                             the equations as they stand
-tamed    g / (1 + η‖g‖)                bounded by 1/η, unbiased as η → 0
-clipped  g · min(1, c/‖g‖)             bounded by c, biased wherever it acts
+    plain    g                             the equations as they stand
+    tamed    g / (1 + η‖g‖)                bounded by 1/η, unbiased as η → 0
+    clipped  g · min(1, c/‖g‖)             bounded by c, biased wherever it acts
+
+It acts on each agent's whole gradient g = ∇f_k(θ_k).
 """
 
 import abc
