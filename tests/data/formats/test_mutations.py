@@ -42,6 +42,7 @@ def test_damaged_files_give_objects_or_a_data_error(name):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"status {done.returncode}\n{done.stderr[-4000:]}"
     good, refused, peak = map(int, done.stdout.split())
+    sys.stdout.write(f"{name}: {good} objects, {refused} DataErrors, at most {peak} MB\n")  # for docs/reliability.md
     assert good + refused == count
     assert refused > 0.1 * count  # the damage is real
     assert good > 0.01 * count  # and not everything is refused
