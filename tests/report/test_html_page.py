@@ -32,7 +32,7 @@ from airbayes.report.html import make_run, render_page
 from airbayes.report.html.compare import compare_section
 from airbayes.report.html.findings import _linear_findings
 from airbayes.report.html.glossary import MEANINGS
-from airbayes.report.html.numbers import interval, units_kept, value_range
+from airbayes.report.html.numbers import decibels, interval, units_kept, value_range
 from airbayes.report.html.runs import read_run
 from airbayes.report.html.sections.accuracy import accuracy_section, scores_section
 from airbayes.report.html.sections.claims import claims_section
@@ -547,6 +547,18 @@ def test_different_problems_are_compared_apart():
     assert scores.head[:2] == ("run", "method")
     assert [row[0] for row in scores.rows] == [run.name] * 3 + [lost_run().name] * 3
     assert "Bands:" in together.notes[0]
+
+
+def test_scores_of_compared_runs_go_up_in_snr_and_no_snr_that_a_run_has_is_left_out():
+    config, dataset = small_run().config, read_dataset(SMALL)
+    inner = make_run(Path("inner"), config, dataset.sel({"snr_db": [5.0, 15.0], "seed": [0]}))
+    whole = make_run(Path("whole"), config, dataset.sel({"seed": [0]}))
+    scores = compare_section([inner, whole]).tables[1]
+    ends = [f"{name}, {decibels(snr)}" for snr in (0.0, 5.0, 15.0, 30.0) for name in ("accuracy", "ECE")]
+    assert scores.head == ("run", "method", *ends)
+    of_whole = [row for row in scores.rows if row[0] == whole.name]
+    assert len(of_whole) == 3
+    assert not any(cell == "–" for row in of_whole for cell in row)
 
 
 def test_an_edge_list_is_one_graph_in_every_folder(tmp_path):

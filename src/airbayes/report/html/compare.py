@@ -84,8 +84,9 @@ def _faults_only(runs: list[Run]) -> str:
 
 
 def _scores(runs: list[Run]) -> Table | None:
-    """Every method of every run of one problem, at the ends of its SNR axis."""
-    found = [(run, table) for run in runs if (table := glance(run)) is not None]
+    """Every method of every run of one problem, at the ends of all their SNR axes as far as the run has them."""
+    ends = sorted({end for run in runs if run.snrs for end in (run.snrs[0], run.snrs[-1])})
+    found = [(run, table) for run in runs if (table := glance(run, ends)) is not None]
     if not found:
         return None
     rows = []
@@ -100,7 +101,8 @@ def _scores(runs: list[Run]) -> Table | None:
                 numbers = {"method": method} | ideal
             rows.append((run.name, numbers))
     head = list(dict.fromkeys(name for _, numbers in rows for name in numbers))
-    head.sort(key=lambda name: name.endswith(IDEAL))  # last
+    order = [*(f", {decibels(end)}" for end in ends), IDEAL]  # from the lowest SNR up, ideal links last
+    head.sort(key=lambda name: next((place for place, of in enumerate(order) if name.endswith(of)), -1))
     kind = PROBLEMS.get(runs[0].config.problem.kind, runs[0].config.problem.kind)
     partly = any("*" in cell.text for _, numbers in rows for cell in numbers.values() if isinstance(cell, Cell))
     graphs = "graphs outside the fault scenarios" if any(run.scenarios for run, _ in found) else "graphs"

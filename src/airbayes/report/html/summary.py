@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Collection
 
 from airbayes.experiment.config import ExperimentConfig
 from airbayes.experiment.dataset import STATUS_CODES
@@ -102,8 +103,8 @@ def _facts(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def glance(run: Run) -> Table | None:
-    """Every method at the lowest and highest SNR."""
+def glance(run: Run, also: Collection[float] = ()) -> Table | None:
+    """Every method at the lowest and highest SNR, and at those of `also` that the run has."""
     metrics = (
         (("w2_agent", "W2"), ("w2_network", "W2, network"))
         if run.linear
@@ -112,7 +113,7 @@ def glance(run: Run) -> Table | None:
     if metrics[0][0] not in run.dataset or run.curves is None:
         return None
     graphs, run = "graphs outside the fault scenarios" if run.scenarios else "graphs", run.curves
-    ends = list(dict.fromkeys((run.snrs[0], run.snrs[-1]))) if run.snrs else [math.inf]
+    ends = [snr for snr in run.snrs if snr in (run.snrs[0], run.snrs[-1], *also)] or [math.inf]
     mixed = len({is_radio(variant) for variant in run.variants}) > 1  # else a column that says one thing
     rows, partly, wholly = [], False, False
     for variant in run.variants:
