@@ -217,6 +217,7 @@ def test_help_speaks_of_what_is_typed(command: str, capsys):
         (["run"], "Name the experiment: quick, "),
         (["run", "absent.toml"], "`airbayes new NAME` writes an experiment file"),
         (["plan", "ring", "--snr-db", "10", "abc"], "'abc' is not a number."),
+        (["plan", "ring", "--snr-db", "10,20"], "'10,20' is not a number. A fraction takes a point, and sev"),
         (
             ["run", "gaussian", "--sampling.stepz", "5"],
             "Unknown option --sampling.stepz. Did you mean --sampling.steps?",

@@ -59,6 +59,8 @@ def _message(blocks: list[list[str]], options: Callable[[], list[str]]) -> str |
         said = value[2]
         for pattern, better in KINDS:
             said = re.sub(pattern, better, said)
+        if re.fullmatch(r"'[^']*,[^']*' is not a number\.", said):
+            said += " A fraction takes a point, and several numbers a blank between them."
         return f"{value[1]}: {said}"
     if choice := re.fullmatch(r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)\.", head):
         given, option, known = choice.groups()
