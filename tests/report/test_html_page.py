@@ -147,6 +147,15 @@ def test_a_linear_run_at_one_snr_says_its_distance_once():
     assert _linear_findings(run)[0].endswith("from the exact posterior at 20\u00a0dB.")
 
 
+def test_a_linear_run_leaves_fault_scenarios_out_of_its_distances_as_its_table_does():
+    run = partly_faulty_run()
+    away = run.dataset.topology == "ring@away=0.5"
+    run = dataclasses.replace(run, dataset=run.dataset.assign(w2_agent=run.dataset.ece.where(~away, 1e6)))
+    found = _linear_findings(run)
+    assert found[0].startswith("Outside the fault scenarios, CD-DSGLD")
+    assert not any("10⁵" in words or "10⁶" in words for words in found)
+
+
 def test_a_linear_run_without_a_radio_says_its_distance_and_nothing_of_lines_it_lacks():
     """The minute was silent about it, and dashes, uprights and a consensus distance were explained where none was."""
     full = small_run(RESULTS / "paper")

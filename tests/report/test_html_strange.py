@@ -11,7 +11,7 @@ from report.html_pages import HOSTILE, SCRIPT, small_run
 from airbayes.experiment.cells import Cell
 from airbayes.experiment.strange_files import SCORES, StrangeScores, write_strange
 from airbayes.report.html import render_page
-from airbayes.report.html.sections.strange import AT, _noticed, strange_section, strange_words
+from airbayes.report.html.sections.strange import AT, _noticed, _spread, strange_section, strange_words
 
 CELLS = (Cell("cd_dsgld", "common", "full", 30.0, 0), Cell("q_dsgd", None, "full", 30.0, 0))
 
@@ -64,6 +64,18 @@ def test_the_curve_is_the_share_found_at_each_share_of_false_alarms():
     assert found[1.0] == 1.0
     same = np.zeros(7)
     np.testing.assert_allclose(_noticed(same, same), AT)  # equal scores tell nothing
+
+
+def test_one_far_score_does_not_press_the_others_together():
+    """Energies of a sampler lay in the last of 24 bins, for one object lay far below."""
+    known = np.concatenate([[-250.0], np.linspace(-5, -1, 999)])
+    strange = np.linspace(-4, 0, 1000)
+    scores = StrangeScores(np.tile(known, (len(SCORES), 1)), np.tile(strange, (len(SCORES), 1)))
+    panel = _spread("cd_dsgld:common", scores, 0)
+    assert min(panel["series"][0]["x"]) > -6
+    for series in panel["series"]:
+        assert sum(series["y"]) == pytest.approx(1, abs=0.02)  # none is lost
+        assert sum(share > 0 for share in series["y"]) > 15
 
 
 def test_class_names_stay_text(tmp_path):

@@ -149,20 +149,22 @@ def _other_agents(record: dict) -> str:
 def _linear_findings(run: Run) -> list[str]:
     if "w2_agent" not in run.dataset:
         return []
-    found, ideal = [], []
+    outside = "Outside the fault scenarios, " if run.scenarios and run.curves is not None else ""
+    run, found, ideal = run.curves or run, [], []
     for variant in run.variants:
         if is_radio(variant):
             low, high = (mean_at(run, variant, "w2_agent", snr) for snr in (run.snrs[0], run.snrs[-1]))
             if math.isfinite(low) and math.isfinite(high):
                 best = f" and {decimals(high)} at {decibels(run.snrs[-1])}" if len(run.snrs) > 1 else ""
                 found.append(
-                    f"{short(variant)}: one agent is {decimals(low)} from the exact posterior at "
+                    f"{outside}{short(variant)}: one agent is {decimals(low)} from the exact posterior at "
                     f"{decibels(run.snrs[0])}{best}."
                 )
         elif math.isfinite(error := mean_at(run, variant, "w2_agent", math.inf)):
             ideal.append(f"{short(variant)} is {decimals(error)} from the exact posterior")
     if ideal:
-        found.append(f"Without a radio: {'; '.join(ideal)}.")
+        said = f"without a radio: {'; '.join(ideal)}."
+        found.append(f"{outside}{said}" if outside else said[0].upper() + said[1:])
     if found and (words := width_words(run)):
         found.append(words)
     if run.transitions:

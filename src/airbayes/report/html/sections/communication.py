@@ -26,6 +26,10 @@ ENTRIES = (
 )
 
 
+AS_PRINTED = (
+    " All at once, the SINR is the paper's, P/(deg·P + N0), which counts the wanted signal as interference, too; "
+    "--digital.interferers others leaves it out, and fewer uses are saved then."
+)
 NO_ENERGY = " No CD-DSGLD run ended well here, so that curve is missing."
 
 
@@ -61,6 +65,7 @@ def communication_section(run: Run) -> Section | None:
             "Q-DSGD does not send whole models: it fits the largest entries into the same channel uses as over the air "
             "(table). Energy: power × channel uses of one agent, with the power limit as unit; over the air it is what "
             "was really used, on average after burn-in."
+            + (AS_PRINTED if run.config.digital.interferers == "all" else "")
             + ("" if any(s["keys"] == [AIR] for p in panels if p["energy"] for s in p["series"]) else NO_ENERGY)
             + ("" if many <= MAX_COLUMNS else f" The first {MAX_COLUMNS} of {many} graphs."),
         ),

@@ -23,6 +23,7 @@ NAMES = {
 }
 HEADS = ("1 − confidence", "entropy", "mutual information", "expected entropy", "energy")
 AT = np.linspace(0, 1, 41)  # false alarms at which a curve is drawn
+ENDS = ((min, 0.005), (max, 0.995))  # of an axis of scores: these quantiles of whichever kind goes further
 BINS = 24
 MAX_CLASSES = 6  # named in the note
 
@@ -128,15 +129,16 @@ def _noticed(known: np.ndarray, strange: np.ndarray) -> np.ndarray:
 
 def _spread(variant: str, scores: StrangeScores, index: int) -> Panel:
     known, strange = scores.known[index], scores.strange[index]
-    low, high = float(min(known.min(), strange.min())), float(max(known.max(), strange.max()))
+    # One far score would press all others into a single bin: the outermost bins hold what lies beyond them.
+    low, high = (float(pick(np.quantile(each, q) for each in (known, strange))) for pick, q in ENDS)
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
     middle = (edges[1:] + edges[:-1]) / 2
-    shares = [np.histogram(values, edges)[0] / len(values) for values in (known, strange)]
+    shares = [np.histogram(values.clip(edges[0], edges[-1]), edges)[0] / len(values) for values in (known, strange)]
     named: Panel = {"keys": [variant], "x": shorts(middle), "plain": True}
     return {
         "type": "lines",
         "title": f"Scores · {label(variant)}",
-        "under": "share of objects; solid: strange ones, dashed: known ones",
+        "under": "share of objects; solid: strange ones, dashed: known ones; the ends hold what lies beyond",
         "x": {"label": "score, higher is stranger", "range": value_range([low, high])},
         "y": {"label": "share of objects", "log": False, "range": value_range([*shares[0], *shares[1]], 0.0)},
         "series": [
