@@ -83,8 +83,8 @@ def _senseless(config: ExperimentConfig) -> list[str]:
     if loses and "q_dsgd" in methods and config.digital.mode == "memory":
         problems.append(
             "digital.mode = 'memory' assumes that every message arrives, so it cannot run with outages; "
-            "use 'own-value' or 'zero-fill', or set network.link_outage, network.node_outage, network.away and "
-            "channel.jammed to 0."
+            "use 'own-value' or 'zero-fill', or leave out what loses messages: network.link_outage, "
+            "network.node_outage, network.away, channel.jammed, and scenarios such as ring@link_outage=0.3."
         )
     if (n.one_way or n.burst_length) and not simulated.links:
         name = "network.one_way" if n.one_way else "network.burst_length"
