@@ -76,6 +76,11 @@ def test_the_command_that_goes_on_can_be_typed(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "airbayes")])
     monkeypatch.setenv("PATH", "/nowhere")
     assert again(["quick", "--force"]) == f"{tmp_path / 'airbayes'} run quick"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "airbayes").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(other))  # of another environment
+    assert again(["quick"]) == f"{tmp_path / 'airbayes'} run quick"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert again(["quick", "--force"]) == "airbayes run quick"
     monkeypatch.setattr(sys, "argv", ["/nowhere/__main__.py"])
